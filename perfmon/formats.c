@@ -10,15 +10,15 @@ enum {
 
 int fmt_error(int r)
 {
-	enum { MAX_ERRNO = 4095 }; /* as in linux/err.h */
+	enum { MAX_ERRNO = 4095 }; /* largest errno of the kernel, as in linux/err.h */
 
 	return r > 0 || r < -MAX_ERRNO ? -EINVAL : r;
 }
 
 /* --- default: entries one after another ------------------------------------------------------- */
 
-/* Returns the size in bytes of an entry of the default format with the values of npmds PMDs: the
- * largest entry. */
+/* Returns the size in bytes of the largest entry of the default format: an entry with the values of
+ * npmds PMDs. */
 static u64 entry_max(u16 npmds)
 {
 	return sizeof(pfm_dfl_smpl_entry_t) + npmds * sizeof(u64);
@@ -57,9 +57,9 @@ static int dfl_init(void *buf, u32 flags, u16 npmds, const void *arg)
 	return 0;
 }
 
-/* Adds 1 to a count in the sampling buffer, after all earlier writes to the buffer. This is done by
- * a fence and a store: a store of 64 bits with release order would call libatomic on mips and old
- * arm, which programs that use this library need not link. */
+/* Adds 1 to a count in the sampling buffer, so that a reader which sees the new count also sees all
+ * earlier writes. A fence and a plain store are used: on mips and old arm, a store of 64 bits with
+ * release order would call libatomic, which programs that use this library need not link. */
 static void publish(u64 *count)
 {
 	__atomic_thread_fence(__ATOMIC_RELEASE);
@@ -155,7 +155,8 @@ static u64 hist_hash(const pfm_hist_smpl_entry_t *k)
 {
 	u64 x = k->ip ^ (u64)k->tgid << 40 ^ (u64)k->ovfl_pmd << 20 ^ k->set;
 
-	x = (x ^ x >> 31) * 0x9e3779b97f4a7c15U; /* Knuth: 2^64 / the golden ratio */
+	/* multiplier of Knuth's hash: 2^64 / the golden ratio */
+	x = (x ^ x >> 31) * 0x9e3779b97f4a7c15U;
 	return x ^ x >> 32;
 }
 
@@ -193,8 +194,8 @@ static int hist_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 		e->count++;
 		h->hdr_count++;
 	}
-	/* The histogram counts as full when 7 of 8 entries are in use. With more of them a search
-	 * becomes long (Knuth, 6.4: 32 entries); and without a free entry a new key would be
+	/* The histogram counts as full when 7 of 8 entries are in use. With more entries in use a
+	 * search becomes long (Knuth, 6.4: 32 entries), and without a free entry a new key would be
 	 * lost. */
 	o->ovfl_ctrl = PFM_OVFL_CTRL_RESET;
 	if (h->hdr_used < h->hdr_entries - h->hdr_entries / 8)
@@ -265,7 +266,7 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 	if (dfl_add(part, o, ip, tstamp))
 		return 0;
 	part->hdr_overflows++;
-	/* if not, all parts were full before this overflow */
+	/* Counts this part as full, unless all parts were full before this overflow already. */
 	if (h->hdr_filled - h->hdr_read < h->hdr_parts)
 		publish(&h->hdr_filled);
 	o->ovfl_ctrl |= PFM_OVFL_CTRL_NOTIFY;

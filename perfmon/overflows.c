@@ -7,8 +7,9 @@
 
 /* --- virtual PMDs: counters of the registry --------------------------------------------------- */
 
-/* Starts the sampling of named counters, which the whole process shares: only once, and only if the
- * program has not started it, so that the counter khr has no value yet. */
+/* Starts the sampling of named counters, once. The whole process shares this sampling: if the
+ * counter khr has a value, the program has started the sampling itself, and it must not be
+ * restarted. */
 static void sampling_start(int khr)
 {
 	static bool started;
@@ -20,8 +21,8 @@ static void sampling_start(int khr)
 	started = true;
 }
 
-/* Returns the description of the named counter with index i; NULL if there is none. New counters,
- * as those of a device that was added, are looked for only at the end of the list, because this
+/* Returns the description of the named counter with index i; NULL if there is none. Searches for
+ * new counters (of a device that was added) only when i is past the end of the list, because a
  * search takes many system calls. */
 static const KDCounterInfoKHR *khr_info(KDint i)
 {
@@ -57,8 +58,8 @@ bool virtual_value(const struct pmd *p, u64 *value)
 
 /* --- records of the kernel -------------------------------------------------------------------- */
 
-/* The start of a PERF_RECORD_SAMPLE with the sample_type of sets.c; struct { u64 value, id; }
- * follows nr times. */
+/* The start of a PERF_RECORD_SAMPLE with the sample_type that sets.c requests. After it, the record
+ * has nr times struct { u64 value, id; }. */
 struct ovfl_record {
 	struct perf_event_header head;
 	u64 id, ip;
@@ -68,18 +69,21 @@ struct ovfl_record {
 	u64 nr, enabled, running;
 };
 
-enum { SERVICE_STACK = 128 << 10 /* bytes; the programs' sampling formats run on it */ };
+enum { SERVICE_STACK = 128 << 10 /* in bytes; programs' sampling formats run on it */ };
 
-/* Memory of the service thread, which is started before the first context is created. */
+/* Memory of the service thread. It exists before the thread starts, which is before the first
+ * context is created. */
 struct service {
-	char stack[SERVICE_STACK]; /* page-aligned, because the memory of a table is */
-	/* for the longest perf record: its size field has 16 bits */
+	/* stack of the thread; its start is page-aligned, because memory of a table is */
+	char stack[SERVICE_STACK];
+	/* buffer for a perf record, whose size field has 16 bits */
 	u64 record[65536 / sizeof(u64)];
 };
 static TABLE(struct service, service, 1, 1, "memory of the thread");
 
-/* Stores the kernel's count of each PMD of the set in its member seen. The record has the counts of
- * the group at the moment of the overflow; PMDs outside the group get their current count. */
+/* Stores the kernel's count of each PMD of the set in the PMD's member seen. The record contains
+ * the counts of the group at the moment of the overflow; a PMD outside the group gets its present
+ * count. */
 static void record_counts(struct set *s, const struct ovfl_record *r)
 {
 	const struct { u64 value, id; } *v = (const void *)(r + 1);
@@ -103,9 +107,9 @@ static bool has_overflowed(const struct pmd *p)
 }
 
 /* Returns the PMD whose overflow a record with this event id reports; NULL if no PMD of the set has
- * the id. Since Linux 6.3, the records of software events that overflow at the same time all have
- * the id of the first event (kernel/events/core.c: do_perf_sw_event() has one perf_sample_data for
- * them). Then the counts show which PMD overflowed. */
+ * the id. Since Linux 6.3, if several software events overflow at the same time, all their records
+ * have the id of the first event (kernel/events/core.c: do_perf_sw_event() uses one
+ * perf_sample_data for all). In that case the counts show which PMD overflowed. */
 static struct pmd *sample_pmd(struct set *s, u64 id)
 {
 	struct pmd *named = NULL, *other = NULL;
@@ -121,8 +125,8 @@ static struct pmd *sample_pmd(struct set *s, u64 id)
 
 /* --- handling an overflow --------------------------------------------------------------------- */
 
-/* Sends a message to the program, through the context's socket pair. Returns false if the queue of
- * the socket is full, or if the program has closed its end. */
+/* Sends a message to the program through the context's socket pair. Returns false if the socket's
+ * queue is full, or if the program has closed its end of the pair. */
 static bool msg_send(struct ctx *c, const struct msg *m)
 {
 	u64 b[MSG_SIZE / sizeof(u64)];
@@ -131,10 +135,10 @@ static bool msg_send(struct ctx *c, const struct msg *m)
 	return sys_send(c->end, b, n) == (long)n;
 }
 
-/* Removes a message that was just sent from the queue of the program's socket, for contexts with
- * PFM_FL_OVFL_NO_MSG: the program gets SIGIO, but no message. If the program has closed the
- * descriptor of its last call, the message stays in the queue. The descriptor is duplicated first:
- * the duplicate refers to the same socket even if the program closes the descriptor meanwhile. */
+/* Removes a message that was just sent from the queue of the program's socket. This is for contexts
+ * with PFM_FL_OVFL_NO_MSG, which get SIGIO but no message. If the program has closed the descriptor
+ * of its last call, the message stays in the queue. A duplicate of the descriptor is used, because
+ * it refers to the same socket even if the program closes the descriptor meanwhile. */
 static void msg_take_back(const struct ctx *c)
 {
 	u64 b[MSG_SIZE / sizeof(u64)];
@@ -149,9 +153,9 @@ static void msg_take_back(const struct ctx *c)
 }
 
 /* Restarts a PMD after an overflow, with its short reset value. The PMD counts from the overflow
- * on. But if the kernel has stopped its event, or the period in the kernel is not the new one, the
- * PMD is held (hold) until set_run() corrects this. The period PERIOD_MAX means that no further
- * overflow is wanted; it can be set without disabling the event. */
+ * on. But if the kernel has stopped the PMD's event (stopped), or if the period in the kernel is
+ * not the new one, the PMD is held until set_run() corrects this. A period of PERIOD_MAX means that
+ * no further overflow is wanted; it can be set without disabling the event. */
 static void pmd_restart(struct pmd *p, bool stopped)
 {
 	p->at -= p->value; /* the kernel's count at which the PMD overflowed */
@@ -159,16 +163,16 @@ static void pmd_restart(struct pmd *p, bool stopped)
 	if (!stopped && pmd_period(p->value) == PERIOD_MAX && gp_period(p->fd, PERIOD_MAX) == 0)
 		p->armed = PERIOD_MAX;
 	p->hold = p->rearm = stopped || pmd_period(p->value) != p->armed;
-	/* The kernel's count is now a whole period or more past the overflow. If records were lost,
-	 * the kernel has begun several periods, one after another. If not, the interrupt came that
-	 * late, and the kernel begins the next period at the count of the interrupt (kernel/events,
-	 * each PMU's event_set_period()). */
+	/* If the kernel's count is now a whole period or more past the overflow, `at` needs a
+	 * correction. If records were lost, the kernel has begun several periods, one after
+	 * another. Otherwise the interrupt came late, and the kernel begins the next period at the
+	 * count of the interrupt (kernel/events, event_set_period() of each PMU). */
 	if (!p->hold && p->seen - p->at >= p->armed)
 		p->at = p->lost ? p->seen - (p->seen - p->at) % p->armed : p->seen;
 	p->lost = false;
 }
 
-/* Resets the other PMDs that must be reset when p overflows: those in p->reset_pmds. */
+/* Resets the other PMDs that must be reset when the PMD p overflows: those in p->reset_pmds. */
 static void linked_reset(struct set *s, const struct pmd *p)
 {
 	for (struct pmd *q = s->pmds; q; q = q->next)
@@ -179,7 +183,7 @@ static void linked_reset(struct set *s, const struct pmd *p)
 		}
 }
 
-/* Marks p and its reset_pmds in the set, so that pfm_restart() resets them. */
+/* Notes in the set that pfm_restart() must reset the PMD p and the PMDs in p->reset_pmds. */
 static void reset_defer(struct set *s, const struct pmd *p)
 {
 	bv_add(s->reset_pmds, p->num);
@@ -187,9 +191,9 @@ static void reset_defer(struct set *s, const struct pmd *p)
 		s->reset_pmds[i] |= p->reset_pmds[i];
 }
 
-/* Masks the context: nothing counts from the moment of the current overflow on. The PMDs keep their
- * values of that moment, no matter when the kernel stops their events. Other PMDs that overflowed
- * at that moment are reported with this overflow, and not handled on their own. */
+/* Masks the context: from the moment of the current overflow on, nothing counts. The PMDs keep
+ * their values of that moment, no matter when the kernel stops their events. Other PMDs that
+ * overflowed at the same moment are reported together with this overflow. */
 static void ctx_mask(struct ctx *c, struct set *s)
 {
 	for (struct pmd *p = s->pmds; p; p = p->next) {
@@ -205,7 +209,7 @@ static void ctx_mask(struct ctx *c, struct set *s)
 }
 
 /* Passes an overflow to the context's sampling format. Returns the actions that the format
- * requests, PFM_OVFL_CTRL_. */
+ * requests: PFM_OVFL_CTRL_* bits. */
 static u32 fmt_handle(const struct ctx *c, const struct set *s, const struct pmd *p,
 		      const struct ovfl_record *r)
 {
@@ -227,16 +231,17 @@ static u32 fmt_handle(const struct ctx *c, const struct set *s, const struct pmd
 	return a.ovfl_ctrl;
 }
 
-/* Returns how many overflows of p the current record stands for. The count in the record includes
- * earlier overflows whose records were lost or came too late. */
+/* Returns the number of overflows of the PMD p that the current record reports. The count in the
+ * record includes earlier overflows whose records were lost or came too late. stopped: the kernel
+ * stopped the event at its first overflow. */
 static u64 overflow_count(const struct pmd *p, bool stopped)
 {
 	return stopped || !p->armed ? 1 : 1 + (p->seen - (p->at - p->value)) / p->armed;
 }
 
-/* Subtracts overflows from p->switch_left, the overflows until the switch to the next set. Returns
- * true if none is left: the switch is due. If one is left, the kernel is asked to stop the PMD's
- * event at that overflow, because the library might react too late. */
+/* Subtracts overflows from p->switch_left, the number of overflows until the switch to the next
+ * set. Returns true if the switch is due: none is left. If one is left, this asks the kernel to
+ * stop the PMD's event at that overflow, because the library might react too late. */
 static bool switch_due(const struct set *s, struct pmd *p, u64 overflows)
 {
 	if (!(s->flags & PFM_SETFL_OVFL_SWITCH) || !p->switch_left)
@@ -257,8 +262,8 @@ static void overflow(struct ctx *c, struct set *s, const struct ovfl_record *r)
 
 	record_counts(s, r);
 	p = sample_pmd(s, r->id);
-	/* ignore a record that is for no PMD of this set, that came after its PMD was stopped, or
-	 * that is for a period which the PMD no longer has */
+	/* Ignore the record if no PMD of this set has its id, if its PMD was stopped before it
+	 * arrived, or if the PMD has another period by now. */
 	if (!p || p->rearm || p->armed == PERIOD_MAX)
 		return;
 	stopped = p->limit;
@@ -281,27 +286,28 @@ static void overflow(struct ctx *c, struct set *s, const struct ovfl_record *r)
 		pmd_restart(p, stopped);
 		c->switches = c->switches || due;
 	} else {
-		p->rearm = true; /* the PMD is not reset: it continues to count, past zero */
+		/* the format does not reset the PMD: it continues to count from 0 upwards */
+		p->rearm = true;
 	}
 	if (notifies && ctrl & PFM_OVFL_CTRL_NOTIFY) {
 		struct msg m = { PFM_MSG_OVFL, r->pid, r->tid, s->id, (u16)r->cpu, r->ip, { 0 } };
 
 		memcpy(m.pmds, s->ovfl_pmds, sizeof(m.pmds));
 		if (!msg_send(c, &m) && c->state == ST_LOADED) {
-			/* mask the context if the message was not sent, as perfmon does: without a
-			 * message no pfm_restart() would follow */
+			/* Mask the context if the message could not be sent, as perfmon does:
+			 * without a message, the program would never call pfm_restart(). */
 			reset_defer(s, p);
 			ctx_mask(c, s);
 		}
-		/* with NO_MSG the program gets SIGIO without a message, as in perfmon
-		 * (pfm_ovfl_notify_user()) */
+		/* With PFM_FL_OVFL_NO_MSG the program gets SIGIO without a message, as
+		 * pfm_ovfl_notify_user() of perfmon does it. */
 		if (c->flags & PFM_FL_OVFL_NO_MSG)
 			msg_take_back(c);
 	}
 }
 
-/* Handles at most as many bytes as the ring can hold, because records that arrive meanwhile could
- * keep this function busy for ever. */
+/* Handles at most as many bytes of records as the ring can hold. Records that arrive meanwhile
+ * could otherwise keep this function busy for ever. */
 void set_drain(struct ctx *c, struct set *s)
 {
 	size_t done = 0;
@@ -343,13 +349,14 @@ void ctx_update(struct ctx *c)
 	if (c->state == ST_MASKED)
 		ctx_halt(c);
 	else
-		set_halt(c, s); /* this handles more overflows, which may mask the context */
+		set_halt(c, s); /* set_halt() handles more overflows, which may mask the context */
 	if (c->state == ST_MASKED)
 		ctx_halt(c);
 	ctx_run(c);
 }
 
-/* Resets the PMDs of s->reset_pmds, which waited for pfm_restart(), to their long reset values. */
+/* Resets the PMDs in s->reset_pmds to their long reset values: those whose reset waited for
+ * pfm_restart(). */
 static void deferred_reset(struct set *s)
 {
 	for (struct pmd *p = s->pmds; p; p = p->next)
@@ -385,12 +392,13 @@ int ctx_restart(struct ctx *c)
 
 /* --- the service thread ----------------------------------------------------------------------- */
 
-/* Time in ns between two checks whether the monitored thread has ended: if its perf events are in
- * the error state, poll(2) cannot wait for its end. */
+/* Time in ns between two checks whether the monitored thread has ended. The checks are needed while
+ * its perf events are in the error state, because then poll(2) cannot wait for the end of the
+ * thread. */
 enum { END_CHECK_NS = 200000000 };
 
-/* Returns true if the descriptor has the poll event now. This must be asked again, because the
- * descriptor that was polled may have been closed, and its number used again. */
+/* Returns true if poll(2) reports the event for the descriptor now. An earlier result of poll(2)
+ * may be for another file: the descriptor may have been closed, and its number used again. */
 static bool has_event(int fd, int event)
 {
 	struct pollfd p = { .fd = fd };
@@ -398,7 +406,7 @@ static bool has_event(int fd, int event)
 	return sys_poll_until(&p, 1, 0, NULL) > 0 && p.revents & event;
 }
 
-/* Sets *until to t if t is earlier or *until is -1. */
+/* Sets *until to t if t is earlier than *until, or if *until is -1. */
 static void deadline_lower(i64 *until, i64 t)
 {
 	if (*until < 0 || t < *until)
@@ -408,7 +416,7 @@ static void deadline_lower(i64 *until, i64 t)
 static struct {
 	bool service_running;
 	int wake_fd;
-	struct pollfd *fds; /* wake_fd, then up to two descriptors for each context */
+	struct pollfd *fds; /* polled descriptors: wake_fd, then up to two for each context */
 	struct table table;
 } server = { .wake_fd = -1,
 	     .table = TABLE_ROW(server.fds, 1 + 2 * MAX_CTXS, 128, "polled descriptors") };
@@ -418,9 +426,9 @@ bool service_reserve(u32 n)
 	return table_has(&server.table, 2 * (size_t)n);
 }
 
-/* Fills server.fds[] with the descriptors to wait for, two per context at most, and returns their
- * number. Stores in *until the time at which to stop waiting, in ns of CLOCK_MONOTONIC; -1 if
- * never. */
+/* Fills server.fds[] with the descriptors that the service thread waits for, at most two per
+ * context, and returns their number. Stores in *until the time of CLOCK_MONOTONIC in ns at which
+ * waiting must end; -1: no limit. */
 static size_t service_pollfds(i64 *until)
 {
 	size_t n = 0;
@@ -479,12 +487,14 @@ static void ctx_serve(struct ctx *c, int end, int ring)
 	}
 	if (c->state == ST_UNLOADED)
 		return;
-	/* Overflows are handled no matter what poll(2) reported: it reports an overflow only once
-	 * (perf_poll()), and may have done so for an earlier context with this descriptor. */
+	/* Overflows are handled even if poll(2) did not report one: it reports an overflow only
+	 * once (perf_poll()), and may have reported it for an earlier context with this
+	 * descriptor. */
 	ctx_update(c);
 	ctx_timeout(c);
 	if (ring & POLLERR && c->active->ring.page && has_event(c->active->leader->fd, POLLERR))
-		/* poll(2) reports POLLERR each time if a pinned group has no hardware counter */
+		/* A pinned group without a hardware counter makes poll(2) report POLLERR at once
+		 * each time, so the descriptor is not polled any more. */
 		c->active->failed = true;
 	if ((ring & POLLHUP || c->active->failed) && c->active->ring.page &&
 	    has_event(c->active->leader->fd, POLLHUP))
@@ -539,11 +549,12 @@ int service_start(void)
 	pthread_attr_init(&attr);
 	pthread_attr_setstack(&attr, service.rows->stack, sizeof(service.rows->stack));
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	/* The thread inherits the signal mask: lib_enter() has blocked all signals. */
+	/* The thread inherits the signal mask of its creator, in which lib_enter() has blocked all
+	 * signals. */
 	r = pthread_create(&thread, &attr, service_main, NULL);
 	pthread_attr_destroy(&attr);
-	/* EINVAL means that the stack is too small: glibc puts thread-local memory on it, whose
-	 * size depends on the program */
+	/* EINVAL: the stack is too small, because glibc stores the program's thread-local memory on
+	 * it. Then the thread gets a stack of default size. */
 	if (r == EINVAL) {
 		r = pthread_create(&thread, NULL, service_main, NULL);
 		if (r == 0)

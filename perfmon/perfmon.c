@@ -6,10 +6,11 @@
 struct ctxs ctxs = { .table = TABLE_ROW(ctxs.rows, MAX_CTXS, 16, "contexts") };
 int lock;
 
-/* PID of the process that the contexts belong to. A child of fork() has their descriptors, too, but
- * no service thread, and cannot use the contexts. */
+/* PID of the process to which the contexts belong. A child of fork() inherits their descriptors,
+ * but has no service thread, and cannot use the contexts. */
 static u32 owner;
-static sigset_t saved_sigmask; /* signal mask of the thread that has the lock, before the call */
+/* signal mask of the thread that holds the lock, as it was before lib_enter() */
+static sigset_t saved_sigmask;
 
 static void ctx_close(struct ctx *c)
 {
@@ -24,9 +25,9 @@ static void ctx_close(struct ctx *c)
 	c->state = ST_FREE;
 }
 
-/* In a child of fork(), frees the contexts that it has from its parent. Closing duplicates of the
- * parent's descriptors does not affect the parent's counters. Rings are not inherited (perf_mmap():
- * VM_DONTCOPY), and must not be unmapped: the child may have other memory at their addresses. */
+/* In a child of fork(), frees the contexts that it inherited. Closing the inherited descriptors
+ * does not affect the parent's counters. The rings are not inherited (perf_mmap(): VM_DONTCOPY),
+ * and must not be unmapped: the child may have other memory at their addresses. */
 static void forget_parent(void)
 {
 	for (struct ctx *c = ctxs.rows; c < ctxs_end(); c++) {
@@ -38,11 +39,12 @@ static void forget_parent(void)
 	service_forget();
 }
 
-/* Makes the calling process the owner of the library's data at its first call. Its other threads
- * wait until that is done. */
+/* Makes the calling process the owner of the library's data, at the process's first call. Other
+ * threads of the process wait until this is done. */
 static void process_enter(u32 pid)
 {
-	const u32 entering = pid | 1u << 31; /* no PID has bit 31 */
+	/* marks that a thread of process pid is here: no PID has bit 31 */
+	const u32 entering = pid | 1u << 31;
 	u32 was = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
 
 	while (was != pid) {
@@ -51,7 +53,8 @@ static void process_enter(u32 pid)
 			was = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
 		} else if (__atomic_compare_exchange_n(&owner, &was, entering, 0, __ATOMIC_ACQUIRE,
 						       __ATOMIC_ACQUIRE)) {
-			lock = 0; /* fork() did not copy the thread that may hold the lock */
+			/* frees the lock: fork() did not copy the thread that may hold it */
+			lock = 0;
 			forget_parent();
 			__atomic_store_n(&owner, pid, __ATOMIC_RELEASE);
 			was = pid;
@@ -59,8 +62,8 @@ static void process_enter(u32 pid)
 	}
 }
 
-/* Signals are blocked while the lock is held: a message raises SIGIO, and its handler may call the
- * library. */
+/* All signals are blocked while the lock is held: sending a message raises SIGIO, and its handler
+ * may call the library, which would wait for the lock for ever. */
 void lib_enter(void)
 {
 	sigset_t was;
@@ -177,7 +180,7 @@ static struct ctx *ctx_new(void)
 	       &ctxs.rows[ctxs.n++] : NULL;
 }
 
-/* Returns the number of PMDs in the active table: an entry of a sampling buffer has at most this
+/* Returns the number of PMDs in the active table. An entry of a sampling buffer has at most this
  * number of values. */
 static u16 count_pmds(void)
 {
@@ -217,8 +220,8 @@ int ctx_create(u32 flags, bool v23, const struct pfm_smpl_fmt *fmt, const void *
 	r = (int)sys_seqpacket(fds);
 	if (r == 0) {
 		c->end = fds[1];
-		/* the last step: after the format's fmt_init, nothing may fail that would require
-		 * its fmt_exit */
+		/* This is the last step that can fail: after the format's fmt_init, a failure would
+		 * require a call of its fmt_exit. */
 		r = fmt ? buffer_open(c, count_pmds(), arg) : 0;
 		if (r < 0)
 			sys_close(fds[0]);
@@ -242,7 +245,7 @@ void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off
 	long error = 0;
 	void *p;
 
-	/* no lock is needed: anonymous memory is never a sampling buffer */
+	/* No lock is needed for anonymous memory, because it is never a sampling buffer. */
 	if (flags & MAP_ANONYMOUS)
 		return sys_mmap_at(addr, length, prot, flags, fd, offset, &error);
 	lib_enter();
@@ -250,10 +253,12 @@ void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off
 	if (c && (!c->buf || length == 0 || length > c->size || offset != 0))
 		error = -EINVAL;
 	else if (c && prot & (PROT_WRITE | PROT_EXEC))
-		/* only the library may write the buffer: it relies on the content */
+		/* The program may not write to the buffer, because the library relies on its
+		 * content. */
 		error = -EPERM;
 	else if (c)
-		/* MAP_SHARED, because a private mapping need not show later samples */
+		/* MAP_SHARED replaces MAP_PRIVATE: a private mapping need not show samples that are
+		 * written later */
 		flags = (flags & ~MAP_TYPE) | MAP_SHARED;
 	p = error ? MAP_FAILED :
 	    sys_mmap_at(addr, length, prot, flags, c ? c->memfd : fd, offset, &error);
@@ -271,17 +276,18 @@ static int load_error(int r)
 	return r == -ENOENT || r == -EOPNOTSUPP || r == -ENODEV || r == -E2BIG ? -EINVAL : r;
 }
 
-/* Stops a loaded context before registers change; change_end() continues it. All perf events of a
- * set that changes are opened again, because other PMDs may share the group or the ring of the
- * changed PMD. */
+/* Stops a loaded context before its registers change; change_end() lets it continue. All perf
+ * events of a changed set are opened again, because other PMDs may be in the same group, or use the
+ * same ring, as the changed PMD. */
 static void change_begin(struct ctx *c)
 {
 	if (c->state == ST_LOADED)
 		ctx_halt(c);
 }
 
-/* Closes the perf events of a set and opens them again, with the values of its registers. If this
- * fails, the set counts nothing from now on, and its PMDs cannot be read. Returns 0 or -errno. */
+/* Closes the perf events of a set and opens them again, with the present values of its registers.
+ * If this fails, the set counts nothing any more, and its PMDs cannot be read. Returns 0 or
+ * -errno. */
 static int set_reopen(struct ctx *c, struct set *s)
 {
 	int r;
@@ -293,8 +299,8 @@ static int set_reopen(struct ctx *c, struct set *s)
 	return r;
 }
 
-/* Opens the perf events of changed sets again, and makes the context continue. Returns error if it
- * is not 0, otherwise the first error of a set. */
+/* Opens the perf events of changed sets again, and lets the context continue. Returns error if it
+ * is not 0, otherwise the first error of a set, otherwise 0. */
 static int change_end(struct ctx *c, int error)
 {
 	int r = 0;
@@ -354,7 +360,7 @@ static bool are_pmds(const u64 *bv)
 	return true;
 }
 
-/* Adds the PMDs of a bit vector to the set, so that they can be recorded, reset or read. Returns
+/* Adds the PMDs of a bit vector to the set, so that they can be recorded, reset and read. Returns
  * false if the table of PMDs is full. */
 static bool use_pmds(struct set *s, const u64 *bv)
 {
@@ -437,8 +443,8 @@ int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 	return ctx_leave(change_end(c, bad ? -EINVAL : 0));
 }
 
-/* Reads one PMD. As in perfmon, a counting PMD that was never written, nor named in a bit vector of
- * another PMD, is not in use and cannot be read. */
+/* Reads the PMD a->reg_num. Returns 0 or PFM_REG_RETFL_*. As in perfmon, a counting PMD cannot be
+ * read if it was never written, and is in no bit vector of another PMD. */
 static u32 pmd_read(const struct ctx *c, pfarg_pmd_t *a)
 {
 	struct set *s = ctx_set(c, a->reg_set);
@@ -475,7 +481,8 @@ int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 	if (!c)
 		return ctx_leave(error);
 	if (c->state != ST_UNLOADED && c->active->running) {
-		/* handles all overflows until now, so that the values include them */
+		/* Handle all overflows that have occurred until now, so that the values include
+		 * them. */
 		ctx_update(c);
 		if (c->active->running)
 			set_read(c->active);
@@ -489,8 +496,8 @@ int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 
 /* --- load, start, stop ------------------------------------------------------------------------ */
 
-/* Prepares the sets of a context to be loaded: checks that the next set of every set exists, and
- * clears the state of the previous load. Returns 0 or -EINVAL. */
+/* Prepares all sets of a context for loading: checks that each set's next set exists, and clears
+ * the state of the previous load. Returns 0 or -EINVAL. */
 static int sets_prepare(struct ctx *c)
 {
 	for (struct set *s = c->sets; s; s = s->next) {
@@ -574,7 +581,8 @@ void ctx_unload(struct ctx *c)
 	for (struct set *s = c->sets; s; s = s->next)
 		set_close(s);
 	c->started = false;
-	/* no rest of a timeout is kept: sets may be created and deleted while unloaded */
+	/* the rest of a timeout is not kept, because sets may be created and deleted while the
+	 * context is unloaded */
 	c->left = 0;
 	c->state = ST_UNLOADED;
 }
@@ -601,7 +609,7 @@ int pfm_start(int fd, pfarg_start_t *start)
 		return ctx_leave(error);
 	s = start ? ctx_set(c, start->start_set) : c->active;
 	if (s && s != c->active && c->state == ST_LOADED)
-		ctx_halt(c); /* this may handle an overflow that masks the context */
+		ctx_halt(c); /* ctx_halt() may handle an overflow that masks the context */
 	if (c->state != ST_LOADED || !s)
 		return ctx_leave(-EINVAL);
 	if (s != c->active)

@@ -14,50 +14,54 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Capacities. All objects are in tables that grow: nothing is allocated. There is room for one
- * context for each CPU or thread, two event sets in each context, and four PMDs in each set. */
+/* Capacities of the tables. All objects are in tables that grow; nothing is allocated. The tables
+ * have room for one context per CPU or thread, two event sets per context, and four PMDs per
+ * set. */
 enum {
 	MAX_CTXS = 4096,
 	MAX_EVTSETS = 2 * MAX_CTXS,
 	MAX_PMDS_USED = 8 * MAX_CTXS,
-	MAX_VECTOR = 4096,        /* most array elements in one call of a pfm_ function */
-	MAX_BUFFER = 256 << 20,   /* bytes of a sampling buffer */
-	/* pages of a ring buffer: 256 KiB have room for 1 700 overflows until the service thread
-	 * runs; ring_open() tries fewer pages if the kernel refuses so many */
+	MAX_VECTOR = 4096, /* largest number of array elements in one call of a pfm_ function */
+	MAX_BUFFER = 256 << 20,   /* largest size of a sampling buffer in bytes */
+	/* pages of a perf ring buffer: 256 KiB have room for 1 700 overflows until the service
+	 * thread runs. If the kernel refuses this size, ring_open() tries fewer pages. */
 	RING_PAGES = 64
 };
 
 /* --- registers -------------------------------------------------------------------------------- */
 
 struct pmd {
-	struct pmd *next;      /* next PMD of the set, in ascending order of num */
+	struct pmd *next;      /* next PMD of the same set; the list is in ascending order of num */
 	u16 num;
-	u8 kind;               /* enum pmureg_kind */
-	bool used;             /* this row of the table is in use */
-	/* descriptor of the perf event; -1 if it is not open, or if the PMC disables it */
+	u8 kind;               /* enum pmureg_kind: REG_COUNTER or REG_VIRTUAL */
+	bool used;             /* this row of the table of PMDs is in use */
+	/* descriptor of the PMD's perf event; -1 if it is not open, for example because the PMC
+	 * disables the PMD */
 	int fd;
-	int khr;               /* REG_VIRTUAL: index of the named counter; negative if unknown */
-	u64 id;                /* the kernel's id of the event, as in samples and group reads */
-	bool member;           /* the event is in the group of the set's leader */
-	bool samples;          /* the event has a sampling period */
+	/* for REG_VIRTUAL: index of the named counter; negative if the counter was not found */
+	int khr;
+	u64 id; /* id of the perf event in the kernel, which samples and group reads contain */
+	bool member;           /* the PMD's event is in the group of the set's leader */
+	bool samples;          /* the PMD's event has a sampling period */
 
-	/* The PMD's value is value + (seen - at). While hold is set it is value alone, and the
-	 * kernel's count does not matter. */
-	u64 value, at;         /* at: the kernel's count at which the PMD had this value */
+	/* The value of the PMD is value + (seen - at). While hold is set, it is value alone, no
+	 * matter what the kernel counts. */
+	u64 value, at; /* at: the kernel's count at the moment when the PMD's value was `value` */
 	/* the kernel's count at the last reading, or at the current overflow */
 	u64 seen;
 	bool hold;
 
-	u64 armed;             /* the period that is set in the kernel */
-	/* the ring lost records, of which some may be overflows of this PMD */
+	u64 armed;             /* sampling period that the kernel has at present; 0: none */
+	/* the ring has lost records, and some of these may be overflows of this PMD */
 	bool lost;
-	/* the event had no hardware counter for some time: the value is incomplete */
+	/* the PMD's value is incomplete, because its event had no hardware counter for some time */
 	bool missed;
-	bool rearm;            /* the period in the kernel is wrong; set_run() corrects it */
-	/* the event is enabled; a member of the group counts only if the leader is enabled, too */
+	bool rearm; /* the kernel has another period than the PMD; set_run() will correct it */
+	/* the PMD's event is enabled; a member of the group counts only if the leader is enabled,
+	 * too */
 	bool on;
-	bool limit;            /* the kernel will disable the event at its next overflow */
-	u64 stop;              /* if limit: the kernel's count at that overflow */
+	bool limit;            /* the kernel will disable the PMD's event at its next overflow */
+	u64 stop;              /* if limit is set: the kernel's count at that next overflow */
 
 	u32 flags;
 	u64 long_reset, short_reset, last_reset;
@@ -68,7 +72,7 @@ struct pmd {
 	u64 reset_pmds[PFM_PMD_BV], smpl_pmds[PFM_PMD_BV];
 };
 
-/* Returns the bit of register n in a bit vector of registers. */
+/* Returns bit n of a bit vector of registers: true if register n is in it. */
 static inline bool bv_has(const u64 *bv, unsigned n)
 {
 	return bv[n / 64] >> n % 64 & 1;
@@ -79,39 +83,41 @@ static inline void bv_add(u64 *bv, unsigned n)
 	bv[n / 64] |= (u64)1 << n % 64;
 }
 
-/* The longest sampling period: perf_event_open(2) refuses periods of more than 63 bits. */
+/* The longest sampling period: perf_event_open(2) refuses a period that needs more than 63 bits. */
 #define PERIOD_MAX ((u64)INT64_MAX)
-/* Returns the distance from value to the overflow at 2^64, as a period for the kernel. PERIOD_MAX
- * if the kernel cannot have so long a period (63 bits). */
+/* Returns the number of counts from value to the overflow at 2^64, which is the sampling period for
+ * the kernel; PERIOD_MAX if it needs more than 63 bits. */
 u64 pmd_period(u64 value);
-/* Returns the value that a PMD gets at a long or short reset, randomised if PFM_REGFL_RANDOM is
- * set, and stores it in p->last_reset. */
+/* Returns the value to which a PMD must be reset: its long or its short reset value, less a random
+ * number if the PMD has PFM_REGFL_RANDOM. Also stores it in p->last_reset. */
 u64 pmd_reset(struct pmd *p, bool is_long);
-/* Returns the random number after seed, 1 to 2^31 - 2 (generator of Park and Miller, calculated as
- * Carta does). */
+/* Returns the random number that follows seed, 1 to 2^31 - 2: the generator of Park and Miller,
+ * calculated with Carta's method. */
 u32 random_next(u32 seed);
 
 /* --- event sets ------------------------------------------------------------------------------- */
 
 struct set {
-	struct set *next;       /* next set of the context, in ascending order of id */
-	bool used;              /* this row of the table is in use */
+	struct set *next; /* next set of the same context; the list is in ascending order of id */
+	bool used;              /* this row of the table of sets is in use */
 	u16 id, id_next;
 	u32 flags;
-	u64 timeout;            /* ns until the next set becomes active */
-	/* number of times the set became active; ns that it was running */
+	u64 timeout;            /* time in ns after which the next set becomes active */
+	/* runs: number of times that the set became active; duration: time in ns for which it
+	 * counted */
 	u64 runs, duration;
-	/* ns of CLOCK_MONOTONIC at which the set was started, while running */
+	/* while the set counts: time of CLOCK_MONOTONIC in ns at which it was started */
 	i64 since;
 	struct pmd *pmds, *leader;
 	struct gp_ring ring;
 	bool running;
-	bool changed;           /* registers were written: the perf events must be opened again */
-	/* the kernel had no hardware counter for the set when it was started */
+	/* registers of the set were written, so that its perf events must be opened again */
+	bool changed;
+	/* the kernel had no hardware counter for the set when the set was started */
 	bool failed;
-	bool switches;          /* pfm_restart() must switch to the next set */
-	u64 ovfl_pmds[PFM_PMD_BV];    /* PMDs that overflowed last */
-	u64 reset_pmds[PFM_PMD_BV];   /* PMDs that pfm_restart() will reset */
+	bool switches;          /* pfm_restart() must make the next set the active one */
+	u64 ovfl_pmds[PFM_PMD_BV]; /* bit vector of the PMDs that overflowed at the last overflow */
+	u64 reset_pmds[PFM_PMD_BV];   /* bit vector of the PMDs that pfm_restart() will reset */
 	u64 pmcs[PMU_REGS];
 };
 
@@ -119,34 +125,38 @@ enum state { ST_FREE, ST_UNLOADED, ST_LOADED, ST_MASKED };
 
 struct ctx {
 	enum state state;
-	/* indexes in server.fds[], which the service thread polls: of end, and of the ring of the
-	 * active set; 0 if not polled */
+	/* indexes in server.fds[], the descriptors that the service thread polls: at_end for `end`,
+	 * at_ring for the ring of the active set; 0: not polled */
 	u16 at_end, at_ring;
 	u32 flags;
 	bool v23, started;
-	/* the context monitors a thread other than the one that loaded it; PFM_MSG_END reports the
-	 * end of that thread */
+	/* the context monitors another thread than the one that loaded it; PFM_MSG_END reports when
+	 * that thread ends */
 	bool other;
-	int end;                 /* the library's end of the context's socket pair */
-	/* the program's end of the socket pair: the descriptor in its last call */
+	int end;                 /* descriptor of the library's end of the context's socket pair */
+	/* program's end of the socket pair: the descriptor that the program used in its last
+	 * call */
 	int fd;
-	/* inode of the program's end, which identifies duplicated descriptors */
+	/* inode number of the program's end; a duplicated descriptor has the same inode */
 	u64 ino;
-	int pid, cpu;            /* thread and CPU to count on: arguments of gp_open() */
+	int pid, cpu;            /* thread and CPU on which to count, as arguments for gp_open() */
 	struct set *sets, *active;
-	/* ns of CLOCK_MONOTONIC at which the active set's timeout ends; -1 if it has none */
+	/* time of CLOCK_MONOTONIC in ns at which the timeout of the active set ends; -1: it has
+	 * none */
 	i64 deadline;
-	/* ns left of the active set's timeout while stopped or masked; 0 for the whole timeout */
+	/* while the context is stopped or masked: rest of the active set's timeout in ns; 0: the
+	 * whole timeout */
 	i64 left;
-	/* an overflow requires a switch from the active set to the next one */
+	/* an overflow has requested that the next set becomes the active one */
 	bool switches;
 	const struct pfm_smpl_fmt *fmt;
 	int memfd;
 	void *buf;
-	size_t size;             /* bytes of buf, in whole pages */
+	size_t size;             /* size in bytes of buf, a multiple of the page size */
 };
 
-/* All contexts: the n rows that are or were in use. Rows with ST_FREE can be used again. */
+/* The table of all contexts: n rows that are or were in use. A row with ST_FREE can be used for a
+ * new context. */
 extern struct ctxs {
 	struct ctx *rows;
 	u32 n;
@@ -161,45 +171,47 @@ static inline struct ctx *ctxs_end(void)
 
 struct pmd *set_pmd(const struct set *s, unsigned num);
 struct set *ctx_set(const struct ctx *c, unsigned id);
-/* Return the set or PMD with this number. If there is none, a new one is inserted in the list. NULL
- * if the table of sets or PMDs is full. */
+/* ctx_add_set() and set_add_pmd() return the set or the PMD with this number, which they insert if
+ * it does not exist yet. They return NULL if the table of sets or PMDs is full. */
 struct set *ctx_add_set(struct ctx *c, u16 id);
 struct pmd *set_add_pmd(struct set *s, u16 num);
 void ctx_del_set(struct ctx *c, struct set *s);
 
-/* read_format of all perf events of the library; the counts in samples have this format, too. */
+/* read_format of all perf events of the library. The counts in their samples have this format,
+ * too. */
 #define READ_FORMAT \
 	(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID | \
 	 PERF_FORMAT_GROUP)
 
-/* Opens the perf events of a set, disabled. Returns 0, or the -errno of the call that failed: then
- * no event of the set is open. */
+/* Opens the perf events of a set, in the disabled state. Returns 0, or the -errno of the call that
+ * failed; after a failure no event of the set is open. */
 int set_open(struct ctx *c, struct set *s);
 void set_close(struct set *s);
 /* Returns true if new values of a PMD require that all perf events of its set are opened again. If
- * not, the event gets its new period when the set continues. No event text is parsed then, because
- * a signal handler must not do that. */
+ * false, the event gets its new period when the set continues; no event text is parsed then,
+ * because a signal handler must not do that. */
 bool pmd_reopens(const struct set *s, const struct pmd *p);
-/* Makes a set count, after it has corrected the periods of PMDs with rearm. has_fmt: the context
- * has a sampling format. */
+/* Makes the set count, after setting the correct period in PMDs whose rearm is set. has_fmt: the
+ * context has a sampling format. */
 void set_run(struct set *s, bool has_fmt);
-/* Makes a set stop counting, and handles all overflows that occurred until then. */
+/* Stops the set, and handles all overflows that occurred until then. */
 void set_halt(struct ctx *c, struct set *s);
-/* Stores the kernel's current count of each PMD in its member seen. A PMD whose count cannot be
- * read is marked as missed. */
+/* Stores the kernel's present count of each PMD of the set in its member seen. A PMD whose count
+ * cannot be read gets missed = true. */
 void set_read(struct set *s);
 u64 pmd_value(const struct pmd *p);
 
 /* Makes the active set count, if the context is started and not masked. */
 void ctx_run(struct ctx *c);
-/* Stops the active set, and keeps the rest of its timeout in c->left. */
+/* Stops the active set, and stores the rest of its timeout in c->left. */
 void ctx_halt(struct ctx *c);
 void ctx_switch(struct ctx *c, struct set *to);
 struct set *set_next(const struct ctx *c, const struct set *s);
 /* Stops a context and closes the perf events of all its sets; the PMDs keep their values. */
 void ctx_unload(struct ctx *c);
 
-/* Arguments of the calls for event sets, in a form common to perfmon v2.2 and v2.3. */
+/* Arguments of the functions for event sets (pfm_create_evtsets() and others), in a form that is
+ * common to perfmon v2.2 and v2.3. */
 struct setdesc {
 	u16 id, id_next;
 	u32 flags;
@@ -216,27 +228,29 @@ int ctx_info_set(struct ctx *c, struct setinfo *i);
 
 /* --- overflows -------------------------------------------------------------------------------- */
 
-/* Handles the overflow records in the ring of the active set. If they require it, then corrects
- * periods, masks the context or switches to the next set. */
+/* Handles the overflow records in the ring of the active set. If an overflow requires it, this then
+ * corrects periods, masks the context or makes the next set active. */
 void ctx_update(struct ctx *c);
-/* Handles the overflow records that are in the ring of the set now. */
+/* Handles all overflow records that are in the ring of the set when it is called. */
 void set_drain(struct ctx *c, struct set *s);
-/* Does the work of pfm_restart(). Returns 0 or -errno. */
+/* Implements pfm_restart() for the context. Returns 0 or -errno. */
 int ctx_restart(struct ctx *c);
-/* Starts the service thread, unless it runs: it waits for overflows, timeouts, and the end of
- * threads and contexts. Returns 0 or -errno. */
+/* Starts the service thread if it does not run yet. The thread waits for overflows, for timeouts,
+ * and for the end of threads and contexts. Returns 0 or -errno. */
 int service_start(void);
-/* Makes room for the polled descriptors of n contexts. Returns false if there is none. */
+/* Makes room in the service thread's array for the polled descriptors of n contexts. Returns false
+ * if there is no memory. */
 bool service_reserve(u32 n);
-/* Makes the service thread see changed contexts and deadlines. */
+/* Wakes the service thread, so that it takes changed contexts and deadlines into account. */
 void service_wake(void);
-/* Closes the descriptor of the service thread, in a child of fork(): only its parent has the
- * thread. */
+/* Closes the descriptor that wakes the service thread. It is called in a child of fork(), which has
+ * no service thread. */
 void service_forget(void);
-/* Stores the value of a virtual PMD in *value. Returns false if the value is unknown. */
+/* Stores the current value of the virtual PMD p in *value. Returns false if the value is
+ * unknown. */
 bool virtual_value(const struct pmd *p, u64 *value);
-/* Activates the named counter (KHR_perfcounter) with this name, for a virtual PMD. Returns its
- * index, or -errno. */
+/* Activates the named counter (KHR_perfcounter) of this name for a virtual PMD. Returns the index
+ * of the counter, or -errno. */
 int virtual_open(const char *name);
 
 /* --- contexts and formats --------------------------------------------------------------------- */
@@ -246,30 +260,32 @@ struct msg {
 	u16 set, cpu;
 	u64 ip, pmds[PFM_PMD_BV];
 };
-/* Write message m to b, which has MSG_SIZE bytes, as the structure that perfmon v2.2 or v2.3
- * defines for it. Return the size of that structure. */
+/* msg_v22() and msg_v23() write the message m to b, which has MSG_SIZE bytes, as the structure that
+ * perfmon v2.2 or v2.3 defines for messages. They return the size of that structure in bytes. */
 size_t msg_v22(const struct msg *m, void *b);
 size_t msg_v23(const struct msg *m, void *b);
 enum { MSG_SIZE = 128 };
 
-/* Creates a context. arg, of narg bytes, is the argument of the sampling format. Stores the bytes
- * of the sampling buffer in *size. Returns the context's descriptor, or -errno. */
+/* Creates a context. arg, of narg bytes, is the argument for the sampling format fmt (NULL: no
+ * format). Stores the size of the sampling buffer in bytes in *size. Returns the descriptor of the
+ * context, or -errno. */
 int ctx_create(u32 flags, bool v23, const struct pfm_smpl_fmt *fmt, const void *arg, size_t narg,
 	       size_t *size);
 void ctx_free(struct ctx *c);
-/* Frees the contexts whose descriptor the program has closed. */
+/* Frees all contexts whose descriptor the program has closed. */
 void ctxs_reap(void);
-/* Takes the lock and returns the context of fd. Returns NULL and sets *error if fd is no context
- * (-EBADF), count is out of range (-EINVAL) or args is NULL (-EFAULT). The caller must end with
- * ctx_leave() in either case. */
+/* Takes the library's lock, and returns the context with the descriptor fd. Returns NULL and sets
+ * *error if fd is no context (-EBADF), count is out of range (-EINVAL) or args is NULL (-EFAULT).
+ * In both cases the caller must release the lock with ctx_leave(). */
 struct ctx *ctx_enter(int fd, const void *args, int count, int *error);
-/* Releases the lock. Returns the result of the pfm_ call: error, or, if that is a -errno, -1 with
- * errno set. */
+/* Releases the library's lock, and returns the result for the program: error if it is 0 or more. If
+ * error is a -errno, sets errno and returns -1. */
 int ctx_leave(int error);
-/* Takes the lock, with all signals blocked; ctx_leave() releases it. */
+/* Takes the library's lock, and blocks all signals; ctx_leave() undoes both. */
 void lib_enter(void);
 
-/* Returns r, the result of a program's callback, if it is 0 or a possible -errno; else -EINVAL. */
+/* Returns the result r of a callback of a program's sampling format: r if it is 0 or -1 to -4095,
+ * else -EINVAL. */
 int fmt_error(int r);
 const struct pfm_smpl_fmt *fmt_by_uuid(const u8 *uuid);
 const struct pfm_smpl_fmt *fmt_by_name(const char *name);

@@ -29,19 +29,22 @@
 #include <stdlib.h>
 
 enum {
-	/* most bytes of the file $GPUSTAT_PMU_MAP: ample for one line per register */
+	/* largest size in bytes of the file $GPUSTAT_PMU_MAP: enough for several lines per
+	 * register */
 	MAP_BYTES = 1 << 16,
-	/* most characters of one event: an i915 event with every field has 150 */
+	/* largest length of an event in characters: an i915 event with every field has 150 */
 	EVENT_TEXT = 200,
-	EVENT_FIELDS = 16,    /* most fields {BITS} in one event: a POWER event has 16 */
-	/* most characters of an event whose fields are replaced by their values */
+	EVENT_FIELDS = 16, /* largest number of fields {BITS} in one event: a POWER event has 16 */
+	/* largest length in characters of an event after its fields were replaced by their
+	 * values */
 	EVENT_EXPANDED = EVENT_TEXT + EVENT_FIELDS * 18 + 4,
-	/* most PMUs that know the same event: one for each kind of CPU cores */
+	/* largest number of PMUs that know the same event: one PMU for each kind of CPU core */
 	EVENT_PMUS = 16,
-	BIT_ALWAYS = 0xff, BIT_CLEAR = 0x40, /* see bit_parse() */
+	/* values of pmureg.user and .kernel: bit_parse() explains them */
+	BIT_ALWAYS = 0xff, BIT_CLEAR = 0x40,
 };
 
-/* The virtual registers: lines that pmumap() adds to a built-in table. */
+/* The lines for virtual registers, which pmumap() adds to a built-in table. */
 static const char virtual_lines[] =
 	"pmd 256 counter CPU 0 utilization\n"
 	"pmd 257 counter CPU 0 user mode utilization\n"
@@ -52,12 +55,12 @@ static const char virtual_lines[] =
 	"pmd 262 counter GPU 0 utilization\n"
 	"pmd 263 counter GPU memory usage\n";
 
-/* Sources of the built-in tables of registers. Software events: PERF_COUNT_SW_* of
- * linux/perf_event.h, numbered from 0. Intel: SDM 3B, "Performance Monitoring". AMD: APM 2,
- * "PerfEvtSeln". Arm: Arm ARM, PMEVTYPER<n>_EL0 and PMCCFILTR_EL0. MIPS: MIPS32 PRA, "Performance
- * Counter Control"; perf uses event numbers from 128 on for odd MIPS counters. POWER has no
- * configuration register like those of the other CPUs: a PMC of its table is the raw event code,
- * and its two highest bits, which no code uses, exclude user or kernel mode. */
+/* Sources of the built-in tables. Software events: PERF_COUNT_SW_* of linux/perf_event.h, which are
+ * numbered from 0. Intel: SDM 3B, "Performance Monitoring". AMD: APM 2, "PerfEvtSeln". Arm: Arm
+ * ARM, PMEVTYPER<n>_EL0 and PMCCFILTR_EL0. MIPS: MIPS32 PRA, "Performance Counter Control"; perf
+ * adds 128 to the numbers of events for odd MIPS counters. POWER has no configuration register like
+ * the other CPUs: a PMC of its table is the raw event code, and its two highest bits, which no
+ * event code uses, exclude user mode or kernel mode. */
 #define INTEL(pmu) \
 	"pmc 0-7 mask 0-20,22-31\n" \
 	"pmc 16 mask 0-1,3-5,7-9,11\n" \
@@ -96,7 +99,8 @@ const char *const pmumap_builtin[] = {
 	"pmc 0-5 mask 0-59,62-63\n"
 	"pmd 0-5 pmc 0-5 event cpu/event={0-59}/ enable=0-59 user=!62 kernel=!63\n",
 	"table mips\n"
-	/* only MIPS: RISC-V, Alpha and SPARC also have a PMU named cpu, without fields */
+	/* this table is only for MIPS: RISC-V, Alpha and SPARC also have a PMU named cpu, without
+	 * the fields of MIPS */
 	"fits machine:mips*\n"
 	"fits cpu/config=1/\n"
 	"pmc 0-3 mask 0-11\n"
@@ -112,7 +116,8 @@ const size_t npmumap_builtin = LEN(pmumap_builtin);
 
 /* --- bits ------------------------------------------------------------------------------------- */
 
-/* Parses N or N-M into *lo and *hi. Returns false if s is neither, or if a number is above max. */
+/* Parses N or N-M into *lo and *hi. Returns false if s has another form, or if a number is above
+ * max. */
 static bool range_parse(struct str s, u64 max, u64 *lo, u64 *hi)
 {
 	const char *p = scan_u64(s, lo);
@@ -129,8 +134,9 @@ static u64 ones(u64 lo, u64 hi)
 	return (hi - lo == 63 ? UINT64_MAX : (UINT64_C(1) << (hi - lo + 1)) - 1) << lo;
 }
 
-/* Parses a list of bits ("0-7,32-35") into *mask, and packs these bits of v, without gaps, into
- * *cut. Returns false if bits is not such a list. */
+/* Parses a list of bits such as "0-7,32-35" into the mask *mask. Also stores these bits of v in
+ * *cut, shifted together so that there are no gaps between them. Returns false if bits is not such
+ * a list. */
 static bool bits_extract(struct str bits, u64 v, u64 *mask, u64 *cut)
 {
 	struct str range;
@@ -149,8 +155,8 @@ static bool bits_extract(struct str bits, u64 v, u64 *mask, u64 *cut)
 	return *mask != 0;
 }
 
-/* Calculates the value of an event's field, BITS or BITS|NUMBER, for the PMC value v. Returns false
- * if the field is malformed. */
+/* Calculates the value of a field {BITS} or {BITS|NUMBER} of an event, for the PMC value v. Returns
+ * false if the field is malformed. */
 static bool field_value(struct str field, u64 v, u64 *value)
 {
 	struct str bits;
@@ -166,8 +172,8 @@ static bool field_value(struct str field, u64 v, u64 *value)
 	return true;
 }
 
-/* Parses the value of user= or kernel= into *bit: the number of the PMC bit, plus BIT_CLEAR if "!"
- * precedes it. A PMD without user= or kernel= has BIT_ALWAYS instead. */
+/* Parses the value of user= or kernel= into *bit: the number of a PMC bit, plus BIT_CLEAR if "!"
+ * precedes it. (A PMD without user= or kernel= has BIT_ALWAYS in place of this value.) */
 static bool bit_parse(struct str s, u8 *bit)
 {
 	bool clear = str_skip_z(&s, "!");
@@ -179,8 +185,8 @@ static bool bit_parse(struct str s, u8 *bit)
 	return true;
 }
 
-/* Returns true if the PMC value v enables counting in the mode (user or kernel) that bit controls;
- * bit is as bit_parse() stores it. */
+/* Returns true if the PMC value v enables counting in the mode (user or kernel) that bit controls.
+ * bit is a value that bit_parse() has stored. */
 static bool mode_enabled(u8 bit, u64 v)
 {
 	return bit == BIT_ALWAYS || (v >> (bit & 63) & 1) != (bit & BIT_CLEAR ? 1 : 0);
@@ -194,8 +200,8 @@ static bool map_error(struct pmumap *m, const char *why)
 	return false;
 }
 
-/* Copies s to m->text, with a zero byte after it, and returns the copy; NULL, with m->why set, if
- * there is no room. */
+/* Copies s to m->text, followed by a NUL, and returns the copy. If there is no room, returns NULL
+ * and sets m->why. */
 static const char *text_keep(struct pmumap *m, struct str s)
 {
 	size_t n = str_len(s);
@@ -220,8 +226,8 @@ static bool is_plain(struct str s)
 	return true;
 }
 
-/* Checks the event of a table line: its length and characters, and that each pair of braces holds a
- * field. Returns false and sets m->why if it is wrong. */
+/* Checks the event of a line of a table: its length, its characters, and that each pair of braces
+ * holds a field. If the event is wrong, returns false and sets m->why. */
 static bool event_check(struct pmumap *m, struct str s)
 {
 	struct str piece, field;
@@ -245,7 +251,8 @@ static bool event_check(struct pmumap *m, struct str s)
 	return true;
 }
 
-/* Reads the next word of a line into *value. Returns false and sets m->why if there is none. */
+/* Stores the next word of a line in *value. If the line has no more words, returns false and sets
+ * m->why. */
 static bool value_next(struct pmumap *m, struct str *line, struct str *value)
 {
 	return str_word(line, value) || map_error(m, "a value is missing");
@@ -313,9 +320,9 @@ static bool pmd_bits_parse(struct pmumap *m, struct pmureg *r, struct str word)
 	return map_error(m, "expected enable=, user= or kernel=");
 }
 
-/* Parses the RANGE after the word pmc in a pmd line: one PMC for each PMD, or one PMC for all.
- * Stores the number of the first PMC in *pmc, and the distance to the PMC of the next PMD, 1 or 0,
- * in *step. */
+/* Parses the RANGE after the word "pmc" of a pmd line: one PMC for each PMD, or one PMC for all
+ * PMDs. Stores the number of the first PMC in *pmc. Stores in *step what to add for each next PMD:
+ * 1, or 0 if all PMDs have the same PMC. */
 static bool pmd_pmcs_parse(struct pmumap *m, struct str *line, u64 npmds, u64 *pmc, u64 *step)
 {
 	struct str value;
@@ -374,8 +381,8 @@ static bool pmd_parse(struct pmumap *m, struct str *line)
 }
 
 /* Parses a fits line. The conditions of all fits lines of a table are stored as one string,
- * separated by newlines. One can be added only while that string is the last one in m->text: before
- * any register. */
+ * separated by newlines. This string can grow only while it is the last one in m->text, so fits
+ * lines must come before the lines of registers. */
 static bool fits_parse(struct pmumap *m, struct str *line)
 {
 	struct str event = { 0 }, more;
@@ -460,8 +467,8 @@ bool pmumap_next(struct str *text, u32 *line, struct pmumap *m)
 
 /* --- the event of a PMD ----------------------------------------------------------------------- */
 
-/* Returns the next piece of an event, up to '/' or ',' outside of braces, or to the end, and
- * removes it from s. */
+/* Removes the next piece of an event from s and returns it: the text up to '/' or ',' outside of
+ * braces, or up to the end. */
 static struct str piece_next(struct str *s)
 {
 	struct str piece = *s;
@@ -473,8 +480,8 @@ static struct str piece_next(struct str *s)
 	return piece;
 }
 
-/* Appends a piece of an event to b, with its fields replaced by their values for the PMC value v.
- * Returns true if the piece has fields and all their values are 0. */
+/* Appends a piece of an event to b. Fields {BITS} in it are replaced by their values for the PMC
+ * value v. Returns true if the piece has fields and all their values are 0. */
 static bool put_piece(struct buf *b, struct str s, u64 v)
 {
 	struct str plain, field;
@@ -530,8 +537,8 @@ int pmumap_text(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, st
 	return b->full ? -E2BIG : 1;
 }
 
-/* Stores the event that gp_parse() finds for this text in *e; that of the first PMU if several PMUs
- * have it. Returns 1 or -errno. */
+/* Stores in *e the event that gp_parse() finds for this text. If several PMUs have the event, the
+ * one of the first PMU is stored. Returns 1 or -errno. */
 static int event_find(const char *text, struct gp_event *e)
 {
 	struct gp_event found[EVENT_PMUS];
@@ -554,7 +561,7 @@ int pmumap_event(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, s
 
 /* --- the active table ------------------------------------------------------------------------- */
 
-/* Returns true if the machine name of uname(2) matches glob. */
+/* Returns true if glob matches this machine's name (uname -m). */
 static bool machine_fits(struct str glob)
 {
 	struct utsname name = { 0 };
@@ -583,8 +590,8 @@ static bool map_fits(const struct pmumap *m)
 	return true;
 }
 
-/* Parses the tables of a text until one fits this machine; that table is then in *m. Returns false
- * and sets m->why if no table fits. */
+/* Parses the tables in a text one after another into *m, until one fits this machine, and returns
+ * true. If no table fits, returns false and sets m->why. */
 static bool map_choose(struct pmumap *m, struct str text)
 {
 	u32 line = 0;
@@ -601,9 +608,9 @@ struct active_map {
 };
 static TABLE(struct active_map, active_map, 1, 1, "tables of registers");
 
-/* Reads a file of tables, and chooses the first table that fits this machine. All tables are parsed
- * before, so that a wrong line is found no matter which table fits. Returns false and sets m->why
- * after an error. */
+/* Reads a file of tables into memory, and stores the first table that fits this machine in *m. All
+ * tables are parsed before that, so that an error is found in any line. After an error, returns
+ * false and sets m->why. */
 static bool map_read(struct pmumap *m, const char *name)
 {
 	long n = file_slurp(name, active_map.rows->text, MAP_BYTES);
@@ -728,8 +735,8 @@ void pmumap_put(const struct pmumap *m, bool fits, struct buf *b)
 			put_pmd(b, i, &m->pmd[i]);
 }
 
-/* Appends the line of a register in perfmon2's file perfmon_map, up to its description (perfmon2,
- * perfmon/perfmon_sysfs.c: mappings_show()). */
+/* Appends the start of a register's line in the format of perfmon2's file perfmon_map, up to the
+ * register's description (perfmon2, perfmon/perfmon_sysfs.c: mappings_show()). */
 static void put_mapping(struct buf *b, const char *name, u64 n, const struct pmureg *r, u64 mask)
 {
 	put_register(b, name, n);
@@ -740,7 +747,8 @@ static void put_mapping(struct buf *b, const char *name, u64 n, const struct pmu
 	put_c(b, ':');
 }
 
-/* Appends the description of a PMC in perfmon_map: the PMDs that it configures. */
+/* Appends the description of a PMC for the file perfmon_map: the list of PMDs that it
+ * configures. */
 static void put_configured(const struct pmumap *m, size_t pmc, struct buf *b)
 {
 	put_z(b, "configures");

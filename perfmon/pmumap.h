@@ -7,9 +7,10 @@
 #include <stdbool.h>
 
 enum {
-	PMU_REGS = 320,    /* number of PMCs, and of PMDs: PFM_MAX_PMCS, PFM_MAX_PMDS */
-	PMU_VIRTUAL = 256, /* number of the first virtual PMD: PFM_MAX_HW_PMDS */
-	/* bytes of the events and names of one table; built-in tables have less than 1 KiB */
+	/* number of PMCs, and number of PMDs: equal to PFM_MAX_PMCS and PFM_MAX_PMDS */
+	PMU_REGS = 320,
+	PMU_VIRTUAL = 256, /* number of the first virtual PMD: equal to PFM_MAX_HW_PMDS */
+	/* bytes for the event texts and names of one table; built-in tables need less than 1 KiB */
 	PMU_TEXT = 1 << 14
 };
 
@@ -17,68 +18,72 @@ enum pmureg_kind {
 	REG_NONE,
 	REG_PMC,     /* a register that configures PMDs */
 	REG_COUNTER, /* a PMD that counts events */
-	REG_VIRTUAL  /* a read-only PMD: its value is that of a named counter */
+	REG_VIRTUAL  /* a read-only PMD, which has the value of a named counter */
 };
 
 struct pmureg {
 	uint8_t kind;
-	uint8_t npmcs;       /* PMD: number of PMCs that configure it */
-	uint16_t pmcs[4];    /* PMD: numbers of the PMCs that configure it */
-	uint64_t mask;       /* PMC: bits that may be set */
-	uint64_t dflt;       /* PMC: value of the register in a new event set */
-	const char *counter; /* REG_VIRTUAL: name of the named counter */
-	/* private to pmumap.c, for REG_COUNTER only */
-	/* event in the syntax of gp_parse(); {fields} are replaced by bits of the PMC */
+	uint8_t npmcs;       /* for a PMD: number of PMCs that configure it */
+	uint16_t pmcs[4];    /* for a PMD: numbers of the PMCs that configure it */
+	uint64_t mask;       /* for a PMC: mask of the bits that a program may set */
+	uint64_t dflt;       /* for a PMC: its value in a new event set */
+	const char *counter; /* for REG_VIRTUAL: name of the named counter */
+	/* The members from here on are used only by pmumap.c, and only for REG_COUNTER. */
+	/* event in the syntax of gp_parse(), in which {BITS} is replaced by these bits of the
+	 * PMC */
 	const char *event;
-	/* mask of PMC bits: the PMD is disabled while all of them are 0; 0 if it is always
+	/* mask of PMC bits: while all of them are 0, the PMD is disabled; mask 0: the PMD is always
 	 * enabled */
 	uint64_t enable;
-	/* PMC bits that enable counting in user and kernel mode, as bit_parse() stores them */
+	/* numbers of the PMC bits that enable counting in user mode and in kernel mode, in the form
+	 * that bit_parse() stores */
 	uint8_t user, kernel;
 };
 
-/* A table of registers. It must not be copied, because it has pointers into its member text. */
+/* A table of registers. It must not be copied, because its members point into its own member
+ * text. */
 struct pmumap {
 	const char *name;
-	/* error in the text of the table, so that no register is valid; NULL if there is no
-	 * error */
+	/* error message if the text of the table has an error (then no register is valid); NULL if
+	 * it has none */
 	const char *why;
-	uint32_t line;    /* line of the error; 0 if the error belongs to no line */
-	/* conditions for a machine that the table fits, one per line: an event that the machine
-	 * must have, or machine:GLOB; "" fits any machine */
+	uint32_t line;    /* number of the line with the error; 0 if no line is to blame */
+	/* Conditions for using the table on a machine, one per line: an event that the machine must
+	 * have, or machine:GLOB for its name. "" fits any machine. */
 	const char *fits;
 	struct pmureg pmc[PMU_REGS], pmd[PMU_REGS];
-	size_t ntext;     /* private: bytes of text in use */
+	size_t ntext;     /* bytes of text[] in use; only pmumap.c uses it */
 	char text[PMU_TEXT];
 };
 
-/* Returns the active table: that of the file $GPUSTAT_PMU_MAP, otherwise the built-in one that fits
- * this machine's PMU, otherwise that of software events. All calls in a process return the same
- * pointer, or NULL if there is no memory. The member why is set if $GPUSTAT_PMU_MAP is wrong. Like
- * gp_parse(), this function may run in only one thread at a time. */
+/* Returns the active table: the table in the file $GPUSTAT_PMU_MAP; without this variable, the
+ * built-in table that fits this machine's PMU, or the table of software events if none fits. All
+ * calls return the same pointer, or NULL if there is no memory. If the file is wrong, the member
+ * why is set. Only one thread at a time may call pmumap(), as with gp_parse(). */
 const struct pmumap *pmumap(void);
 
-/* Finds the event that a PMD counts with these PMC values (pmcs has PMU_REGS values). Returns 1 and
- * stores the event in *e; 0 if the PMC disables the PMD; or -errno. */
+/* Finds the event that the PMD counts if the PMCs have the values in pmcs[PMU_REGS]. Stores the
+ * event in *e and returns 1; returns 0 if the PMC disables the PMD, or -errno. */
 int pmumap_event(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, struct gp_event *e);
 
 struct buf;
 struct str;
 
-/* Parses the first table of a text into *m, moves *text past the table, and adds its number of
- * lines to *line. m->why is set if the table is wrong. Returns false if the text has no table. */
+/* Parses the first table of *text into *m, moves *text past the table, and adds the number of its
+ * lines to *line. m->why is set if the table has an error. Returns false if the text has no
+ * table. */
 bool pmumap_next(struct str *text, uint32_t *line, struct pmumap *m);
-/* Appends the text of the event that a PMD counts, which pmumap_event() passes to gp_parse(), to b.
- * Returns 1; 0 if the PMC disables the PMD; -EINVAL if the table is wrong, if pmd does not count
- * events, or if a bit is set outside its PMC's mask; -E2BIG if b is full. */
+/* Appends to b the text of the event that the PMD counts; pmumap_event() passes this text to
+ * gp_parse(). Returns 1; 0 if the PMC disables the PMD; -EINVAL if the table has an error, if the
+ * PMD does not count events, or if the PMC has a bit set outside its mask; -E2BIG if b is full. */
 int pmumap_text(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, struct buf *b);
-/* Writes the table as a text from which pmumap_next() makes the same table, with one line per
- * register, and with the "fits" lines of the table if fits is true. */
+/* Appends the table to b as text, one line per register, from which pmumap_next() would make the
+ * same table. fits: the text includes the table's fits lines. */
 void pmumap_put(const struct pmumap *map, bool fits, struct buf *b);
-/* Writes the table as perfmon2's file /proc/perfmon_map: a line NAME:DEFAULT:MASK:DESCRIPTION per
- * register, the PMCs first. A bit that is 0 in the mask is reserved. */
+/* Appends the table to b in the format of perfmon2's file /proc/perfmon_map: a line
+ * NAME:DEFAULT:MASK:DESCRIPTION per register, PMCs first. A bit that is 0 in MASK is reserved. */
 void pmumap_put_perfmon(const struct pmumap *map, struct buf *b);
-/* The built-in tables, one text each, without the virtual registers; the last one fits any
+/* The built-in tables, one text each, without virtual registers. The last table fits any
  * machine. */
 extern const char *const pmumap_builtin[];
 extern const size_t npmumap_builtin;

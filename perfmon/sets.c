@@ -35,7 +35,8 @@ u64 pmd_reset(struct pmd *p, bool is_long)
 
 	if (p->flags & PFM_REGFL_RANDOM) {
 		p->seed = random_next(p->seed);
-		if (p->random_mask >> 31) /* a second random number makes r 62 bits wide */
+		/* a second random number, shifted by 31 bits, makes r 62 bits wide */
+		if (p->random_mask >> 31)
 			r |= (u64)(p->seed = random_next(p->seed)) << 31;
 		v -= r & p->random_mask;
 	}
@@ -133,8 +134,8 @@ struct set *set_next(const struct ctx *c, const struct set *s)
 int ctx_create_set(struct ctx *c, struct setdesc *d)
 {
 	const u32 both = PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH;
-	/* perfmon2 measures timeouts in timer ticks, so this library rounds them up to ticks, too:
-	 * its waiting service thread is hardly more exact. */
+	/* perfmon2 measures timeouts in timer ticks. This library rounds them up to ticks, too,
+	 * because its service thread does not wake up with greater precision. */
 	u64 tick = (u64)sys_clock_resolution(CLOCK_MONOTONIC_COARSE);
 	struct set *s;
 
@@ -185,7 +186,8 @@ int ctx_info_set(struct ctx *c, struct setinfo *i)
 		return -EINVAL;
 	}
 	i->d = (struct setdesc){ s->id, s->id_next, s->flags, s->timeout };
-	if (s == c->active && c->deadline >= 0) /* report the rest of the timeout */
+	/* report the time that is left, not the whole timeout */
+	if (s == c->active && c->deadline >= 0)
 		i->d.timeout = c->deadline > now ? (u64)(c->deadline - now) : 0;
 	else if (s == c->active && c->left)
 		i->d.timeout = (u64)c->left;
@@ -210,9 +212,9 @@ static bool has_period(const struct pmd *p)
 		pmd_period(p->long_reset) != PERIOD_MAX);
 }
 
-/* Returns the PMD that is best as group leader of the set. When the kernel disables the leader, all
- * members of the group stop. So the leader should be a PMD that the kernel stops at its overflow:
- * see needs_limit(). */
+/* Returns the PMD that is best suited as group leader of the set: all members of a group stop when
+ * the kernel disables the leader, so the leader should be a PMD that the kernel stops at its
+ * overflow (see needs_limit()). */
 static struct pmd *leader_find(const struct set *s)
 {
 	struct pmd *best = NULL;
@@ -244,7 +246,8 @@ static void event_prepare(struct gp_event *e, struct pmd *p, bool leads, bool sk
 
 	a->disabled = 1;
 	a->inherit = 0;
-	/* a pinned leader has a hardware counter all the time; without one, a read reports that */
+	/* a pinned leader always has a hardware counter; if there is none, reads of the group
+	 * report that */
 	a->pinned = leads;
 	a->exclude_idle = skips_idle;
 	a->read_format = READ_FORMAT;
@@ -261,8 +264,8 @@ static void event_prepare(struct gp_event *e, struct pmd *p, bool leads, bool sk
 	a->watermark = 0;
 }
 
-/* Sets CLOCK_MONOTONIC as the clock of an event's records: perf events that share a ring must have
- * the same clock. */
+/* Sets CLOCK_MONOTONIC as the clock of the times in an event's records. Perf events that write to
+ * the same ring must use the same clock. */
 static void event_clock(struct gp_event *e)
 {
 	struct perf_event_attr *a = gp_attr(e);
@@ -271,9 +274,9 @@ static void event_clock(struct gp_event *e)
 	a->clockid = CLOCK_MONOTONIC;
 }
 
-/* Opens the perf event of a PMD. An event that the kernel refuses in the group of the set's leader
- * is opened outside the group. Returns 0 or -errno; 0 without an open event if the PMC disables the
- * PMD. */
+/* Opens the perf event of a PMD. If the kernel refuses it as member of the set's group, it is
+ * opened outside of the group. Returns 0 or -errno; 0 also if the PMC disables the PMD, and nothing
+ * is opened. */
 static int pmd_open(struct ctx *c, struct set *s, struct pmd *p)
 {
 	struct gp_event e = { 0 };
@@ -296,9 +299,9 @@ static int pmd_open(struct ctx *c, struct set *s, struct pmd *p)
 	return gp_id(p->fd, &p->id);
 }
 
-/* Maps the ring of the set's leader, with as many pages as the user may have, up to RING_PAGES. If
- * no PMD has a sampling period (samples is false), the ring gets no records, but poll(2) then
- * reports the end of the monitored thread. */
+/* Maps the ring buffer of the set's leader, with up to RING_PAGES pages: as many as the kernel
+ * allows the user. Even if no PMD has a sampling period (samples is false), a ring is mapped,
+ * because then poll(2) reports the end of the monitored thread. Returns 0 or -errno. */
 static int ring_open(struct set *s, bool samples)
 {
 	int r = -EPERM;
@@ -367,8 +370,8 @@ void set_read(struct set *s)
 	}
 }
 
-/* Returns true if the kernel must stop the PMD at its next overflow, because that overflow requires
- * more than a restart with the same period. */
+/* Returns true if the kernel must stop the PMD's event at its next overflow, because more must be
+ * done then than restarting the same period. */
 static bool needs_limit(const struct set *s, const struct pmd *p, bool has_fmt)
 {
 	return p->samples &&
@@ -401,8 +404,8 @@ void set_run(struct set *s, bool has_fmt)
 		p->hold = false;
 		if (p->fd < 0)
 			continue;
-		/* The period is set while the event is disabled: otherwise a software event would
-		 * overflow at once (kernel/events/core.c). */
+		/* The new period is set while the event is disabled, because an enabled software
+		 * event would overflow at once (kernel/events/core.c). */
 		if (p->rearm && p->samples && gp_period(p->fd, pmd_period(p->value)) == 0)
 			p->armed = pmd_period(p->value);
 		p->rearm = false;
@@ -431,8 +434,8 @@ void set_halt(struct ctx *c, struct set *s)
 	if (s->leader)
 		set_read(s);
 	for (struct pmd *p = s->pmds; p; p = p->next) {
-		/* the kernel has stopped the event at its limit, even if there was no record of
-		 * that */
+		/* The kernel has stopped the event at the overflow that was its limit, even if no
+		 * record reported that. */
 		if (p->limit && (i64)(p->seen - p->stop) >= 0)
 			p->limit = p->on = false;
 		p->value = pmd_value(p);
@@ -442,8 +445,9 @@ void set_halt(struct ctx *c, struct set *s)
 
 /* --- the active set --------------------------------------------------------------------------- */
 
-/* Sets the deadline at which the timeout of the active set ends. It is calculated from the previous
- * deadline, unless that is too old, so that the delays of the service thread do not add up. */
+/* Sets the deadline at which the timeout of the active set ends. It is the previous deadline plus
+ * the timeout, so that delays of the service thread do not add up; if the previous one is too old,
+ * it is the present time plus the timeout. */
 static void deadline_next(struct ctx *c)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC), timeout = (i64)c->active->timeout;
@@ -470,7 +474,7 @@ void ctx_run(struct ctx *c)
 	set_run(c->active, c->fmt != NULL);
 }
 
-/* The rest of the active set's timeout is kept in c->left until the set runs again. */
+/* Stores the rest of the active set's timeout in c->left, until the set runs again. */
 void ctx_halt(struct ctx *c)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);
