@@ -26,7 +26,7 @@ enum desc {
 #include "quantities.h"
 	/* D_SUM_*: sums over the clients of a device or of a cgroup */
 	D_SUM_BUSY, D_SUM_UTIL, /* busy time, and work done, in 10^-9 of the engine's capacity */
-	D_SUM_DCYCLES, D_SUM_DNS,     /* busy cycles, and busy time in ns, of this interval */
+	D_SUM_DCYCLES, D_SUM_DNS,     /* an engine's busy cycles, and busy ns, in this interval */
 	/* sums of the counters' increases since the first reading; these sums never decrease */
 	D_SUM_NS, D_SUM_CYCLES, D_SUM_TOTAL_CYCLES,
 	D_SUM_TOTAL, D_SUM_SHARED, D_SUM_RESIDENT, D_SUM_PURGEABLE, D_SUM_ACTIVE,
@@ -181,7 +181,7 @@ struct task {
 	/* enum lineage: tells whether the process descends from a process of -p --children */
 	u8 lineage;
 };
-/* NO_LINEAGE: unknown; OTHER_TREE: does not descend from it; IN_TREE: does */
+/* NO_LINEAGE: not known yet; OTHER_TREE: no descendant of a process of -p; IN_TREE: a descendant */
 enum lineage { NO_LINEAGE, OTHER_TREE, IN_TREE };
 
 /* One descriptor through which a process holds a client. */
@@ -647,7 +647,7 @@ struct source {
 	const char *name;
 	/* finds the devices or other entities of the source, and takes their first reading */
 	void (*start)(void);
-	void (*sample)(void); /* takes one reading of all entities */
+	void (*sample)(void); /* takes one reading of all entities of the source */
 	/* finds entities that appeared after the start; NULL if the source never has new ones */
 	void (*scan)(void);
 	/* closes the files that are kept open between readings; sample() opens them again */

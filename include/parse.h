@@ -105,7 +105,7 @@ bool parse_tzif(struct str file, i64 now, i32 *east);
 i32 parse_tz(struct str rule, i64 now);
 bool parse_rknpu(struct str *text, struct str *core, u64 *millipercent);
 
-/* --- parse.c: arithmetic of readings: increase from one to the next --------------------------- */
+/* --- parse.c: arithmetic of readings: the increase from one reading to the next --------------- */
 
 u64 muldiv(u64 a, u64 b, u64 c);
 

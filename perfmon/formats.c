@@ -15,7 +15,7 @@ int fmt_error(int r)
 	return r > 0 || r < -MAX_ERRNO ? -EINVAL : r;
 }
 
-/* --- default: entries one after another ------------------------------------------------------- */
+/* --- the default format: entries one after another -------------------------------------------- */
 
 /* Returns the size in bytes of the largest entry of the default format: an entry with the values of
  * npmds PMDs. */
@@ -118,7 +118,7 @@ static int dfl_restart(int active, u32 *ctrl, void *buf)
 	return 0;
 }
 
-/* --- histogram: an open hash table ------------------------------------------------------------ */
+/* --- the histogram format: a hash table with open addressing ---------------------------------- */
 
 static int hist_validate(u32 flags, u16 npmds, const void *arg)
 {
@@ -216,7 +216,7 @@ static int hist_restart(int active, u32 *ctrl, void *buf)
 	return 0;
 }
 
-/* --- n-way: several default buffers, filled one after another --------------------------------- */
+/* --- the n-way format: several default buffers, filled one after another ---------------------- */
 
 /* Returns the size in bytes of one part of an n-way buffer, rounded down to a multiple of 8. */
 static u64 part_size(const pfm_nway_smpl_arg_t *a)
@@ -290,7 +290,7 @@ static int nway_restart(int active, u32 *ctrl, void *buf)
 	return 0;
 }
 
-/* --- the list of formats ---------------------------------------------------------------------- */
+/* --- the list of sampling formats ------------------------------------------------------------- */
 
 static const struct pfm_smpl_fmt builtin[] = {
 	{ PFM_DFL_SMPL_NAME, PFM_DFL_SMPL_UUID, sizeof(pfm_dfl_smpl_arg_t), dfl_validate, dfl_size,

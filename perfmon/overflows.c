@@ -5,7 +5,7 @@
 #include <KD/KHR_perfcounter.h>
 #include <pthread.h>
 
-/* --- virtual PMDs: counters of the registry --------------------------------------------------- */
+/* --- virtual PMDs, which have the values of named counters ------------------------------------ */
 
 /* Starts the sampling of named counters, once. The whole process shares this sampling: if the
  * counter khr has a value, the program has started the sampling itself, and it must not be
@@ -69,7 +69,7 @@ struct ovfl_record {
 	u64 nr, enabled, running;
 };
 
-enum { SERVICE_STACK = 128 << 10 /* in bytes; programs' sampling formats run on it */ };
+enum { SERVICE_STACK = 128 << 10 /* bytes of stack; programs' formats run on it, too */ };
 
 /* Memory of the service thread. It exists before the thread starts, which is before the first
  * context is created. */

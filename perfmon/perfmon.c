@@ -115,7 +115,7 @@ struct ctx *ctx_enter(int fd, const void *args, int count, int *error)
 	return *error ? NULL : c;
 }
 
-/* --- creating and freeing a context ----------------------------------------------------------- */
+/* --- creating and freeing a perfmon2 context -------------------------------------------------- */
 
 static int buffer_open(struct ctx *c, u16 npmds, const void *arg)
 {

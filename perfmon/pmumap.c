@@ -192,7 +192,7 @@ static bool mode_enabled(u8 bit, u64 v)
 	return bit == BIT_ALWAYS || (v >> (bit & 63) & 1) != (bit & BIT_CLEAR ? 1 : 0);
 }
 
-/* --- the lines of a table --------------------------------------------------------------------- */
+/* --- parsing the lines of a table of registers ------------------------------------------------ */
 
 static bool map_error(struct pmumap *m, const char *why)
 {
@@ -465,7 +465,7 @@ bool pmumap_next(struct str *text, u32 *line, struct pmumap *m)
 	return begun;
 }
 
-/* --- the event of a PMD ----------------------------------------------------------------------- */
+/* --- finding the perf event that a PMD counts ------------------------------------------------- */
 
 /* Removes the next piece of an event from s and returns it: the text up to '/' or ',' outside of
  * braces, or up to the end. */
@@ -559,7 +559,7 @@ int pmumap_event(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, s
 	return r == 1 ? event_find(text, e) : r;
 }
 
-/* --- the active table ------------------------------------------------------------------------- */
+/* --- choosing the active table of registers --------------------------------------------------- */
 
 /* Returns true if glob matches this machine's name (uname -m). */
 static bool machine_fits(struct str glob)
@@ -647,7 +647,7 @@ const struct pmumap *pmumap(void)
 	return map;
 }
 
-/* --- a table as text -------------------------------------------------------------------------- */
+/* --- writing a table of registers as text ----------------------------------------------------- */
 
 static void put_bits(struct buf *b, u64 mask)
 {

@@ -203,7 +203,7 @@ int ctx_info_set(struct ctx *c, struct setinfo *i)
 	return 0;
 }
 
-/* --- the counters of a set -------------------------------------------------------------------- */
+/* --- the perf events of an event set ---------------------------------------------------------- */
 
 static bool has_period(const struct pmd *p)
 {
