@@ -250,7 +250,7 @@ struct group {
 /* Facts from /proc about a process that owns clients. Row n of taskinfos[] belongs to row n of
  * tasks[]. */
 struct taskinfo {
-	u32 pid, read_no;   /* read_no: number of the pass over /proc that last read this row */
+	u32 pid, read_no; /* read_no: number of the pass over all clients that last read this row */
 	u64 start;
 	u32 user, cmdline;  /* texts: name of the user, and command line of the process */
 	u32 uid;
@@ -258,7 +258,7 @@ struct taskinfo {
 	u64 rss;            /* resident memory in bytes */
 	/* CPU time of the process in 1/100 s, at the last reading and at the one before */
 	u64 ticks, ticks_was;
-	i64 t, t_was;       /* times in ns of these two readings of the CPU time; 0: not read */
+	i64 t, t_was;       /* times in ns of the last two readings of the CPU time; 0: none */
 	/* value that the member `read` of struct task had when cmdline was read: cmdline is read
 	 * again after it changes */
 	i64 described;

@@ -154,7 +154,7 @@ u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range);
 
 /* State for a file that counts energy: its last reading, and the sum of its increases. */
 struct energy {
-	struct history h; /* readings of the file, plus the wraps that occurred */
+	struct history h; /* energy as the file counts it, plus the wraps of its counter */
 	/* sum of the increases in uJ; it decreases by 1 at an increase that is not known, so that
 	 * readers notice */
 	u64 sum;

@@ -52,7 +52,7 @@ struct pmumap {
 	 * have, or machine:GLOB for its name. "" fits any machine. */
 	const char *fits;
 	struct pmureg pmc[PMU_REGS], pmd[PMU_REGS];
-	size_t ntext;     /* bytes of text[] in use; only pmumap.c uses it */
+	size_t ntext;     /* number of bytes of text[] that are in use; only for pmumap.c */
 	char text[PMU_TEXT];
 };
 

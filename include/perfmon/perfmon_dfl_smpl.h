@@ -23,10 +23,10 @@ typedef struct {
 
 /* The header at the start of the sampling buffer. The first entry follows it directly. */
 typedef struct {
-	uint64_t hdr_count;         /* number of entries in the buffer */
+	uint64_t hdr_count;         /* number of entries in the sampling buffer */
 	uint64_t hdr_cur_offs;      /* bytes of the buffer that are in use, including this header */
-	uint64_t hdr_overflows;     /* number of times that the buffer became full */
-	uint64_t hdr_buf_size;      /* size in bytes of the whole buffer */
+	uint64_t hdr_overflows;     /* number of times that the sampling buffer became full */
+	uint64_t hdr_buf_size;      /* size in bytes of the whole sampling buffer */
 	/* size in bytes of the largest possible entry: if fewer bytes are free, the buffer is
 	 * full */
 	uint64_t hdr_min_buf_space;
