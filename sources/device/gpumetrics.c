@@ -303,7 +303,7 @@ static bool is_hot(struct str blob, const struct throttler *t)
 
 	while (t->inst && metrics_next(blob, &row, &m))
 		if (m.desc == D_TEMP && m.inst == metric_insts[t->inst])
-			return m.v == 0 || m.v >= t->least * 1000u;
+			return m.v == 0 || m.v >= t->least * UINT64_C(1000);
 	return true;
 }
 
