@@ -199,13 +199,13 @@ static const struct throttler {
 	{ 47, "prochot_gfx", 0, 0 }, { 56, "ppm", 0, 0 }, { 57, "fit", 0, 0 },
 };
 
-/* Returns the unsigned number in the first n bytes at p. */
-static u64 number(const char *p, size_t n, bool big)
+/* Returns the unsigned number in the first n bytes of s. n: at most 8. */
+static u64 number(struct str s, size_t n, bool big)
 {
 	u64 v = 0;
 
-	for (size_t i = 0; i < n; i++)
-		v |= (u64)(u8)p[i] << 8 * (big ? n - 1 - i : i);
+	for (size_t i = 0; i < n && s.e - s.p > 0; i++, s.p++)
+		v = big ? v << 8 | (u8)*s.p : v | (u64)(u8)*s.p << 8 * i;
 	return v;
 }
 
@@ -215,8 +215,8 @@ static u64 number(const char *p, size_t n, bool big)
  * because the table is cut, the order of this machine is used. The caller guarantees 4 bytes. */
 static bool is_big(struct str blob)
 {
-	bool little = number(blob.p, 2, false) == str_len(blob);
-	bool big = number(blob.p, 2, true) == str_len(blob);
+	bool little = number(blob, 2, false) == str_len(blob);
+	bool big = number(blob, 2, true) == str_len(blob);
 
 	return little == big ? __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ : big;
 }
@@ -227,10 +227,10 @@ static bool is_big(struct str blob)
 static bool field_read(struct str blob, size_t offset, size_t width, u64 *v)
 {
 	*v = 0;
-	if (str_len(blob) < 4 || offset + width > number(blob.p, 2, is_big(blob)) ||
-	    str_len(blob) < offset + width)
+	if (width < 1 || width > 8 || offset > UINT16_MAX || str_len(blob) < 4 ||
+	    offset + width > number(blob, 2, is_big(blob)) || str_len(blob) < offset + width)
 		return false;
-	*v = number(blob.p + offset, width, is_big(blob));
+	*v = number((struct str){ blob.p + offset, blob.e }, width, is_big(blob));
 	return *v != UINT64_MAX >> (64 - 8 * width);
 }
 
@@ -262,7 +262,7 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m)
 {
 	while (blob.e - blob.p >= 4 && *row < LEN(metricrows)) {
 		const struct metricrow *r = &metricrows[(*row)++];
-		u64 v;
+		u64 v = 0;
 
 		if ((u8)blob.p[2] != r->format || (u8)blob.p[3] < r->first ||
 		    (u8)blob.p[3] > r->last)

@@ -1167,7 +1167,7 @@ static void node_register(const char *name)
 {
 	char path[PATH_BYTES], dir[64];
 	struct stat st;
-	struct node *n = nodes;
+	struct node *n = NULL;
 	u32 device;
 	u8 kind;
 	i32 number;
@@ -1186,10 +1186,10 @@ static void node_register(const char *name)
 			device_missing(path);
 		return;
 	}
-	while (n < nodes + sysfs.nnodes &&
-	       (n->device != device || n->kind != kind || n->number != number))
-		n++;
-	if (n == nodes + sysfs.nnodes) {
+	for (u32 i = 0; !n && i < sysfs.nnodes; i++)
+		if (nodes[i].device == device && nodes[i].kind == kind && nodes[i].number == number)
+			n = &nodes[i];
+	if (!n) {
 		if (!(n = node_new()))
 			return;
 		node_fill(n, device, kind, number, dir);

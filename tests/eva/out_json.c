@@ -9,5 +9,6 @@ int main(void)
 
 	json_record(&o, &b, &rec);
 	json_end(&o, &b);
+	put_text_member(&b, "key", any_text());
 	return 0;
 }

@@ -49,6 +49,7 @@ int main(void)
 		}
 		for (struct str s = a; again() && line_next(&s, &line);)
 			str_eq(line, b);
+		str_same(a, b, any() & 1);
 		glob_match(a, b, NULL);
 		if (glob_match(a, b, &piece))
 			promised(lies_in(piece, b));
