@@ -204,7 +204,7 @@ def _(m):
     check(sum(x["field"]["prev_state"] == 1 for x in recs) >= 50, "it slept each time")
 
 
-@test("fields of tracepoints: -f names some; those of all tracepoints; --filter compares them; samples without them are smaller")
+@test("fields of tracepoints: -f selects some or all of them, --filter compares them, and samples without them are smaller")
 def _(m):
     with tracefs(m) as (shell, path):
         def run(*args):
@@ -359,7 +359,7 @@ def _(m):
                 a.kill()
 
 
-@test("--latency: each wait of a command and of what it starts; of a process; formats")
+@test("--latency: each wait of a command and its children, and of a running process, in each format")
 def _(m):
     with tracefs(m) as (shell, _path):
         recs = sums(shell, ["--latency"], [work(), "sleep", "50"])
@@ -507,7 +507,7 @@ def _(m):
         check(recs[0]["time"] > begun + 0.1, f"the first comes {recs[0]['time'] - begun:.3f} s after the start")
 
 
-@test("--reset-on-overflow: what the group counted since the last sample")
+@test("--reset-on-overflow: the values are the group's counts since the last sample")
 def _(m):
     here()
     s = sample(["-F", "1000", "-e", "{cpu-clock,page-faults}:S", "--reset-on-overflow"],

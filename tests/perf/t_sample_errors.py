@@ -49,7 +49,7 @@ def _(m):
     check(said > 0, "none lost")
 
 
-@test("lost: also those after which there was no room to say so")
+@test("lost samples are counted, also if the ring had no room for a record of the loss")
 def _(m):
     here()
     n = 6000
@@ -113,7 +113,7 @@ def paranoid():
         raise Skip(f"kernel.perf_event_paranoid is {level}")
 
 
-@test("nobody: an own process in user space")
+@test("user nobody: can sample its own process in user space")
 def _(m):
     paranoid()
     r = machine.run(["sample", "-F", "1000", "-e", "cpu-clock:u", "-o", "json", "--", work(), "burn", "100"], nobody=True)
@@ -128,7 +128,7 @@ def _(m):
     check(len([x for x in r.err.splitlines() if x.startswith(b"{")]) > 30, f"samples without -e: {r!r}")
 
 
-@test("nobody: what is refused names the reason and cap_perfmon, exit 4")
+@test("user nobody: a denied event is reported with the reason and cap_perfmon, exit 4")
 def _(m):
     paranoid()
     with running() as a:
@@ -141,14 +141,14 @@ def _(m):
             check(why in r.err and b"cap_perfmon" in r.err.lower(), f"{args}: message {r.err!r}")
 
 
-@test("nobody: rings within perf_event_mlock_kb")
+@test("user nobody: the rings stay within perf_event_mlock_kb")
 def _(m):
     paranoid()
     s = sample_nobody(["-m", "4096", "-e", "cpu-clock:u", "-F", "1000"])
     check(len(s) > 20, f"{len(s)} samples with rings that are too large")
 
 
-@test("nobody: without RLIMIT_MEMLOCK all CPUs have a ring, also for bursts of two events")
+@test("user nobody: with RLIMIT_MEMLOCK 0 all CPUs have a ring, also for bursts of two events")
 def _(m):
     paranoid()
     # the limit is that of a user: one who has no other rings
@@ -166,7 +166,7 @@ def sample_nobody(args, **kw):
 
 # --- bad input ------------------------------------------------------------------------------------
 
-@test("bad input: refused with one line that says what is wrong")
+@test("bad input: each invalid argument is refused with one line that has the reason")
 def _(m):
     here()
     for args, code, words in [
@@ -222,7 +222,7 @@ def _(m):
     check(b"msr/tsc/" in r.err, f"one of two cannot be sampled, no word of it: {r!r}")
 
 
-@test("bad input: of two events the one that cannot be had is named")
+@test("bad input: if one of two events cannot be opened, the message names that event")
 def _(m):
     here()
     if cycles():
@@ -242,7 +242,7 @@ def _(m):
         check(r.code == 2 and r.err.count(b"\n") == 1, f"{args}: {r!r}")
 
 
-@test("bad input: rings that cannot be had, a CPU that is not there")
+@test("bad input: rings that cannot be allocated and a CPU that does not exist are reported")
 def _(m):
     here()
     r = machine.run(["sample", "-F", "100", "-m", str(1 << 30), "--", "true"], timeout=60)
@@ -263,7 +263,7 @@ def _(m):
         check(f.read().count(b"\n") >= 300, "samples")
 
 
-@test("processes that are not there, or end")
+@test("processes that do not exist, or end during the run, are reported")
 def _(m):
     here()
     with running() as a:

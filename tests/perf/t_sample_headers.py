@@ -169,7 +169,7 @@ def with_id(m, seed):
     return path
 
 
-@test("headers: each byte of the file is what the format's description says")
+@test("headers: each byte of the file is as perf.data-file-format.txt describes")
 def _(m):
     here()
     path = m.path("perf.data")
@@ -232,7 +232,7 @@ def _(m):
         check(f"{'a1' * 20} {program}".encode() in r.stdout, f"perf buildid-list: {r.stdout}")
 
 
-@test("build IDs: of tasks that were there before, with -p and -a")
+@test("build IDs: files of tasks that started before the run have them, with -p and -a")
 def _(m):
     here()
     path, program = m.path("perf.data"), with_id(m, "b2")

@@ -152,7 +152,7 @@ def _(m):
     check(os.uname().release in text and "cmdline" in text, f"header {text}")
 
 
-@test("perfdata: without a file or into a pipe it is refused; a file that exists is written anew")
+@test("perfdata: output without a file or into a pipe is refused; an existing file is replaced")
 def _(m):
     here()
     r = machine.run(["sample", "-o", "perfdata", "--", "true"])

@@ -177,7 +177,7 @@ def _(m):
     check(n > 50, f"{n} kernel samples of {len(s.recs)} have a name")
 
 
-@test("symbols: those of the kernel are null where it hides them")
+@test("symbols: symbols of the kernel are null if the kernel hides them")
 def _(m):
     here()
     if not shutil.which("setpriv"):
@@ -218,7 +218,7 @@ def _(m):
             eq(r["module"], m.path(f"lib{base(r['symbol'])[-1]}.so"), "module")
 
 
-@test("symbols and comm: exec by a thread, threads that were there before")
+@test("symbols and comm are right after exec by a thread, and for threads that started before the run")
 def _(m):
     here()
     s = sample(["-F", "2000", "-e", "cpu-clock:u"], [work(), "exec", build("pie", ["-pie", "-fPIE"]), "phases", "60",
@@ -374,7 +374,7 @@ def _(m):
             eq(found(path, "burn")["hidden_spin", path], 0, "names of a debug file of another program")
 
 
-@test("symbols: in a PID namespace, those of others have no names, and their tasks are not swapper")
+@test("symbols: in a PID namespace, tasks outside it have no symbols, and are not called swapper")
 def _(m):
     here()
     if not shutil.which("unshare"):

@@ -41,7 +41,7 @@ def _(m):
         eq(stat("-e", "task-clock", *work("raise", int(n))).code, 128 + n, f"signal {n}")
 
 
-@test("command: one that is absent is 127, one that cannot be run 126, each with a message", counts=False)
+@test("command: a command that does not exist exits 127, one that cannot be executed 126, each with a message", counts=False)
 def _(m):
     says(stat("-e", "task-clock", "--", "/absent/cmd"), 127, "/absent/cmd", "No such file")
     says(stat("-e", "task-clock", "--", "no-such-command-here"), 127, "no-such-command-here")
@@ -52,7 +52,7 @@ def _(m):
     says(stat("-e", "task-clock", "--"), 2, "command")
 
 
-@test("command: one that is absent is said once with -r N too", counts=False)
+@test("command: a command that does not exist is reported once, also with -r N", counts=False)
 def _(m):
     r = stat("-r", 3, "-e", "task-clock", "--", "/absent/cmd")
     says(r, 127, "/absent/cmd")
@@ -67,7 +67,7 @@ def _(m):
     check(r.err.startswith(b"err\n") and b"task-clock" in r.err, f"messages {r.err!r}")
 
 
-@test("command: one whose name begins as a count or an interval does is a command")
+@test("command: a command whose name begins like a count or an interval is run")
 def _(m):
     os.chmod(m.write("2x", "#!/bin/sh\nsleep 0.5\n"), 0o755)
     os.chmod(m.write("9999999999", "#!/bin/sh\nexit 7\n"), 0o755)
@@ -92,7 +92,7 @@ def _(m):
     eq((r.code, len(rows_of(r.err))), (3, 1), "exit code, records")
 
 
-@test("command: what our parent ignores or blocks, it ignores or blocks")
+@test("command: signals that gpustat's parent ignored or blocked are ignored or blocked in the command")
 def _(m):
     def ignoring():
         for s in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
@@ -142,7 +142,7 @@ def _(m):
         check(b'"task-clock"' in getattr(r, stream), f"--log-fd {fd}: {r!r}")
 
 
-@test("output: --log-fd writes to that descriptor; one that is closed fails")
+@test("output: --log-fd writes to that descriptor; a closed descriptor is an error")
 def _(m):
     a, b = os.pipe()
     try:
@@ -194,7 +194,7 @@ def _(m):
     check(b"got 1\r\n" in text and b'"task-clock"' in text, f"on the terminal: {text!r}")
 
 
-@test("SIGINT: ends a measurement without a command, which prints what it has, exit 0")
+@test("SIGINT: ends a measurement without a command, its counts are printed, exit 0")
 def _(m):
     with working("spin", 3000) as w:
         w.until(b"ready\n")
@@ -211,7 +211,7 @@ def _(m):
                 check(0.09e9 < value(rows_of(r.out), "task-clock") <= most * 1e9, f"ns of 0.1 s, at most {most}: {r.out!r}")
 
 
-@test("nothing countable: exit 4 if the command itself succeeded, else its own")
+@test("no event can be counted: exit 4 if the command succeeded, else the command's exit status")
 def _(m):
     for n, want in ((0, 4), (1, 1), (9, 9)):
         r = stat("-j", "-e", NOTHING, *work("exit", n))
@@ -298,7 +298,7 @@ def delayed(inject, *args):
         return p.end()
 
 
-@test("command: a signal that comes while it is started ends it", alone=True)
+@test("command: a signal during its start ends it", alone=True)
 def _(m):
     for inject, args in (("clone:delay_exit=700000", []), ("clone:delay_enter=700000", ["-r", 0]), ("clone:delay_exit=700000:when=1", ["-r", 0]),
                          ("perf_event_open:delay_exit=700000:when=1", []), ("perf_event_open:delay_exit=700000:when=1", ["-r", 0])):
@@ -320,7 +320,7 @@ def _(m):
         eq(sent, (["pidfd_send_signal(N, SIGTERM, NULL, 0"] + ["kill(N, SIGTERM"] * bool(error)) * 2, f"what was sent, {error}")
 
 
-@test("-r N: where no further run can be started, those before are told")
+@test("-r N: if no further run can be started, the results of the earlier runs are printed")
 def _(m):
     with started("-j", "-r", "0", "-e", "task-clock", *work("go", 1)) as p:
         for i in range(3):
@@ -337,7 +337,7 @@ def _(m):
     eq([x["repeats"] for x in rows_of(rows)], [3], "repeats")
 
 
-@test("-r N: a run whose command is not there any more leaves what the runs before came to")
+@test("-r N: if the command was removed, the results of the earlier runs are printed")
 def _(m):
     prog, mark = m.path("goes"), m.path("once")
     with open(prog, "w", encoding="utf-8") as f:
@@ -350,7 +350,7 @@ def _(m):
     check(0 < value(rows, "task-clock") < 1e10 and value(rows, "duration_time") >= 1e8, f"means of two runs of 100 ms: {rows}")
 
 
-@test("-r N: each run is ended in time, and killed where it does not mind; what is sent to us goes to it", alone=True)
+@test("-r N: --timeout ends each run, and kills a command that ignores SIGTERM; signals to gpustat reach the command", alone=True)
 def _(m):
     r = stat("-j", "-r", 2, "--timeout", 100, "-e", "task-clock", "--", "sh", "-c", "trap '' TERM; exec sleep 600", timeout=60)
     check(r.took >= 2.2, f"{r.took} s for two runs of 100 ms and a second of grace")
@@ -362,7 +362,7 @@ def _(m):
     eq((r.code, r.out), (3, b"got\n"), f"exit code, what the command says ({r!r})")
 
 
-@test("--pre and --post: run by sh around each run, not counted; one that fails ends the runs")
+@test("--pre and --post: sh runs them around each run, they are not counted, and a failure ends the runs")
 def _(m):
     log = m.path("log")
     args = ["--pre", f"echo pre >>{log}; ls /usr >/dev/null", "--post", f"echo post >>{log}", "-r", 3, "-e", "page-faults"]
@@ -435,7 +435,7 @@ def _(m):
     eq((r.code, r.out), (3, b"ready\ngot 1\n"), "exit code, signals that came")
 
 
-@test("-n: nothing but time")
+@test("-n: no event is counted, only the time is printed")
 def _(m):
     r = stat("-j", "-n", *work("sleep", 100))
     eq(r.code, 0, f"exit code ({r!r})")
@@ -470,7 +470,7 @@ def _(m):
         check(b["time"] > a["time"], f"records of a command, in order: {rows}")
 
 
-@test("intervals: COUNT of them take as long as COUNT of them, and no more")
+@test("intervals: a run with COUNT intervals lasts COUNT intervals and no longer")
 def _(m):
     machine_wide()
     rows, waits, took = driven("-a", "-e", "cpu-clock", "-I", 300, "--interval-count", 2)
@@ -607,7 +607,7 @@ def _(m):
             os.close(fd)
 
 
-@test("--control: garbage is refused, and says how it is", counts=False)
+@test("--control: an invalid argument is refused with the expected form", counts=False)
 def _(m):
     for bad in ("", "x", "fd", "fd:", "fifo:", "fd:1,2,3", "FD:1", "fd:x", "fd:-1"):
         r = stat("--control", bad, "-e", "task-clock", *work("exit", 0))

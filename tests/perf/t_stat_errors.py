@@ -30,7 +30,7 @@ def as_nobody():
         raise Skip(f"kernel.perf_event_paranoid is {paranoid()}, not 2")
 
 
-@test("unprivileged: own tasks are counted in user space, and that is said")
+@test("unprivileged: own tasks are counted in user space only, and a message says so")
 def _(m):
     as_nobody()
     r = stat("-j", "-e", "page-faults:u,task-clock:u", *work("fault", 200), nobody=True)
@@ -57,14 +57,14 @@ def _(m):
        (4, [(None, "denied: it is a process of another user; as root, or: setcap cap_perfmon+ep gpustat")]), "root's process")
 
 
-@test("unprivileged: a user space probe is denied with what it requires")
+@test("unprivileged: a user space probe is denied, and the message names the required capability")
 def _(m):
     as_nobody()
     r = stat("-j", "-e", uprobe("/bin/true"), *work("exit", 0), nobody=True)
     eq([(x["value"], x["reason"]) for x in rows_of(r.err)], [(None, "denied: user space probes require CAP_SYS_ADMIN; run as root")], f"{r!r}")
 
 
-@test("unprivileged: tracepoints are denied with the reason, or are not to be seen")
+@test("unprivileged: tracepoints are denied with the reason, or reported as not visible")
 def _(m):
     as_nobody()
     r = stat("-j", "-e", "sched:sched_switch", *work("exit", 0), nobody=True)
@@ -73,7 +73,7 @@ def _(m):
         says(r, 2, "tracefs")
 
 
-@test("unprivileged: what only the kernel makes happen is denied, not 0")
+@test("unprivileged: events that happen only in the kernel are denied, and not counted as 0")
 def _(m):
     as_nobody()
     r = stat("-j", "-e", "context-switches,cpu-migrations,page-faults", *work("sleep", 10), nobody=True)
@@ -82,7 +82,7 @@ def _(m):
     check(all(x["reason"].startswith("denied") for x in rows[:2]) and rows[2]["value"] > 0, f"{rows}")
 
 
-@test("unprivileged: what is denied says so, whatever the kernel says of a second try")
+@test("unprivileged: a denied event is reported as denied, whatever error a second attempt to open it has")
 def _(m):
     as_nobody()
     if os.path.exists("/sys/bus/event_source/devices/msr"):
@@ -104,7 +104,7 @@ def _(m):
 
 # --- bad input ------------------------------------------------------------------------------------
 
-@test("events: what is none is refused with its name, exit 2, and no command is run", counts=False)
+@test("events: an unknown event is refused by name, exit 2, and the command is not run", counts=False)
 def _(m):
     flag = m.path("ran")
     def clean():
@@ -137,7 +137,7 @@ def _(m):
     check(r.code in (0, 2), f"300 -e: exit {r.code} ({r.err[-100:]!r})")
 
 
-@test("numbers: too large, negative and none at all are refused", counts=False)
+@test("numbers: too large, negative and missing numbers are refused", counts=False)
 def _(m):
     big = "99999999999999999999"
     refused([["-e", "task-clock", *x] for x in (
@@ -149,13 +149,13 @@ def _(m):
         ["--per-cpu=1"], ["--nonsense"])])
 
 
-@test("-c: the largest COUNT that there is is taken")
+@test("-c: the largest possible COUNT is accepted")
 def _(m):
     rows = measure("-I", 50, "-c", 2**64 - 1, "-e", "task-clock", *work("sleep", 120))
     check(2 <= len(rows) <= 4, f"{len(rows)} records")
 
 
-@test("processes: one that does not exist is named", counts=False)
+@test("processes: the message names a process that does not exist", counts=False)
 def _(m):
     with open("/proc/sys/kernel/pid_max", encoding="ascii") as f:
         gone = int(f.read()) - 1
@@ -166,7 +166,7 @@ def _(m):
             says(r, r.code, str(pid))
 
 
-@test("processes: 0 is none", counts=False)
+@test("processes: PID 0 is refused", counts=False)
 def _(m):
     for o in ("-p", "-t"):
         r = stat(o, 0, "-e", "task-clock", timeout=60)
@@ -191,7 +191,7 @@ def _(m):
         p.wait()
 
 
-@test("processes: one that vanishes while it is measured ends it, with results")
+@test("processes: if the measured process ends, the run ends and prints its results")
 def _(m):
     for args in ([], ["-I", "50"], ["--per-thread"], ["--set", "a=task-clock@10ms", "--set", "b=page-faults@10ms"]):
         for kill in (False, True):
@@ -210,7 +210,7 @@ def _(m):
             check(sum(x["value"] or 0 for x in rows) > 5e6, f"{args}: {rows}")
 
 
-@test("CPUs: one that does not exist has no value, with the reason, exit 4")
+@test("CPUs: a CPU that does not exist has no value but a reason, exit 4")
 def _(m):
     machine_wide()
     for extra in ([], ["-A"]):
@@ -279,7 +279,7 @@ def _(m):
     says(stat("--proc", "/absent", "-e", "task-clock", *work("exit", 0)), 1, "/absent")
 
 
-@test("descriptors: too few of them is a reason, not a crash")
+@test("descriptors: with too few descriptors the counts have a reason, and the run does not crash")
 def _(m):
     machine_wide()
     e = ",".join(["page-faults:u"] * 40 + ["{task-clock}"] * 40)

@@ -79,7 +79,7 @@ def _(m):
     eq(value(rows_of(r.err), "syscalls:sys_enter_getppid"), 12345, "calls")
 
 
-@test("tracepoints: a glob counts each one that it names, apart")
+@test("tracepoints: a glob counts each matching tracepoint separately")
 def _(m):
     r = with_tracefs("-j", "-e", "syscalls:sys_e*_getppid", *work("getppid", 100))
     if b"no event" in r.err or b"no tracepoint" in r.err:
@@ -88,7 +88,7 @@ def _(m):
     eq(got, {"syscalls:sys_enter_getppid": 100, "syscalls:sys_exit_getppid": 100}, "counts")
 
 
-@test("tracepoints: --filter counts only such hits, and what it cannot mean is said")
+@test("tracepoints: --filter counts only the hits that match, and an invalid filter is refused")
 def _(m):
     e = ["-j", "-e", "syscalls:sys_enter_close"]
     r = with_tracefs(*e, "--filter", "fd == 12345", *work("getppid", 10))
@@ -209,7 +209,7 @@ def _(m):
     says(stat("-e", f"uprobe:{bare}:probed", *command), 2, "it is stripped")
 
 
-@test("uprobes leave the command as it is: what it forks is forked")
+@test("uprobes do not change the command: its forks succeed")
 def _(m):
     # the kernel copies an inherited one in the parent that forks, where the path's pointer means nothing
     r = stat("-j", "-e", uprobe(), *work("call", 100, "fork", 1, "call", 11))
@@ -217,7 +217,7 @@ def _(m):
     check(rows_of(r.err)[0]["value"] in (100, 111), f"calls {r.err!r}")
 
 
-@test("groups: read at once, so that what is equal stays equal")
+@test("groups: all events are read at the same time, so equal events have equal counts")
 def _(m):
     with working("slowfault", 50000) as w:
         w.until(b"ready\n")
@@ -235,7 +235,7 @@ def _(m):
         check(abs(x["value"] - y["value"]) <= 1, f"{x['value']} and {y['value']} of one interval")
 
 
-@test("groups: one whose leader cannot be counted says so of each, and those beside it count")
+@test("groups: if the leader cannot be counted, each event of the group has the reason, and other groups count")
 def _(m):
     rows = measure("-e", f"{{{NOTHING},page-faults}},task-clock", *work("exit", 0))
     eq([r["value"] is None for r in rows], [True, True, False], "which have no value")
@@ -266,7 +266,7 @@ def _(m):
          "threads")
 
 
-@test("tasks: -p counts all threads of a running process, also those that come later")
+@test("tasks: -p counts all threads of a running process, also threads that start later")
 def _(m):
     with working("threads", 3, "fault", 1000) as w:
         w.until(b"ready\n")
@@ -344,7 +344,7 @@ def _(m):
         eq(sorted(r["tid"] for r in both), tids, "both")
 
 
-@test("tasks: one that is named twice is counted once")
+@test("tasks: a process that is named twice is counted once")
 def _(m):
     with working("slowfault", 5000) as w:
         w.until(b"ready\n")
@@ -360,7 +360,7 @@ def _(m):
         eq([r["cpus"] for r in rows], [1, 1], "counts that are summed")
 
 
-@test("tasks: a process of 600 threads is counted whole, or it is said what is not")
+@test("tasks: all 600 threads of a process are counted, or the number of uncounted threads is reported")
 def _(m):
     text = m.write("threads.py", "import threading, time\nfor _ in range(600):\n"
                    "    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
@@ -412,7 +412,7 @@ def _(m):
         ran(of(rows_of(r.out), "task-clock")[0], 0.1)
 
 
-@test("CPUs: -a counts all of them, -C those that are named, each for itself with -A")
+@test("CPUs: -a counts all CPUs, -C the listed CPUs, and -A prints each CPU separately")
 def _(m):
     machine_wide()
     cpus = online()
@@ -430,7 +430,7 @@ def _(m):
        "event by event, CPU by CPU")
 
 
-@test("CPUs: what runs on one is counted there")
+@test("CPUs: a process bound to a CPU is counted on that CPU")
 def _(m):
     machine_wide()
     if CPUS < 2:
@@ -496,7 +496,7 @@ def cgroups(*names):
                     time.sleep(0.02)
 
 
-@test("cgroups: -G counts who is in each, for itself")
+@test("cgroups: -G counts the processes of each cgroup separately")
 def _(m):
     a, b = (f"gpustat-test-{os.getpid()}-{x}" for x in "ab")
     with cgroups(a, b) as (path, _empty):
@@ -545,7 +545,7 @@ def _(m):
     check(row["value"] and row["value"] > 0.04e9, f"{row}")
 
 
-@test("cgroups: one that is absent is named", counts=False)
+@test("cgroups: the message names a cgroup that does not exist", counts=False)
 def _(m):
     says(stat("-G", "no-such-cgroup", "-e", "task-clock", "-w", "0.1"), 1, "no-such-cgroup")
     for bad in ("", ",", "a,,b"):

@@ -84,13 +84,13 @@ def _(m):
         says(stat(*(x for b in bad for x in ("--set", b)), *work("exit", 0)), 2, "--set")
 
 
-@test("sets: what -e has is set 0, and stands first")
+@test("sets: the events of -e are set 0 and are printed first")
 def _(m):
     rows = measure("-e", "task-clock", "--set", "x=page-faults", *work("sleep", 60))
     eq([r["event"] for r in rows], ["task-clock", "page-faults"], "records")
 
 
-@test("sets: one that cannot be opened is named and skipped")
+@test("sets: a set that cannot be opened is named and skipped")
 def _(m):
     def named(*args, code=0):
         r = stat("-j", "-O", m.path("out"), *args)
@@ -159,7 +159,7 @@ def _(m):
     check(2 <= o["runs"] <= o["count"] / 100 + 1, f"one by overflow: {o['runs']} turns of {o['count']} faults")
 
 
-@test("sets: garbage of each kind is refused with what it should be", counts=False)
+@test("sets: each kind of invalid argument is refused with the expected form", counts=False)
 def _(m):
     refused([["--set", bad] for bad in (
         "", "=", "a", "a=", "=task-clock", "1:", "1:=task-clock", ":a=task-clock", "a=@10ms", "a=task-clock@0",
@@ -170,7 +170,7 @@ def _(m):
         "a" * 10000, "a=" + "b" * 10000)])
 
 
-@test("sets: one whose events are unknown is named and skipped, and fails only alone")
+@test("sets: a set with unknown events is named and skipped; the run fails only if no other set is left")
 def _(m):
     r = stat("-j", "-O", m.path("out"), "--set", "x=nosuch@10ms", "--set", "y=task-clock@10ms", *work("spin", 50))
     eq(r.code, 0, f"exit code ({r!r})")
@@ -181,7 +181,7 @@ def _(m):
     eq(r.code, 2, f"exit code of nothing but that ({r!r})")
 
 
-@test("a temperature is that of a time in which its set had its turn, and of none before counting began", counts=False)
+@test("a temperature is read only while its set is active, and not before counting began", counts=False)
 def _(m):
     hwmon = m.path("sys/class/hwmon/hwmon0")
     os.makedirs(hwmon)
@@ -211,7 +211,7 @@ def _(m):
     check("enabled" not in plain and "runtime" not in plain, f"without --raw: {plain}")
 
 
-@test("json: every record has the keys of the schema; null and a reason where there is no value")
+@test("json: every record has the keys of the schema; a missing value is null and has a reason")
 def _(m):
     r = stat("-j", "-e", f"task-clock,{NOTHING},page-faults", *work("exit", 0))
     eq([x["value"] is None for x in rows_of(r.err)], [False, True, False], "which have no value")
