@@ -106,7 +106,7 @@ def _(m):
     eq([r["counter"] for r in recs][-len(tail):], tail, "too small: behind it")
 
 
-@test("broken: a sample that is longer than its format is none")
+@test("broken: a sample longer than its format is not counted")
 def _(m):
     data = good()[0]
     mid = [r for r in records(data) if r.number == 1][14]
@@ -143,7 +143,7 @@ def _(m):
         check(not recs or args == ["--totals"], f"{args}: records of no sample")
 
 
-@test("a pipe that is still open: what is decoded is shown, and SIGTERM ends it well")
+@test("a pipe that is still open: decoded records are printed, and SIGTERM ends the run with exit 0")
 def _(_m):
     for args, before in ((["-o", "csv", "-f", "index"], 30), (["--totals", "-o", "csv", "-f", "index"], 0)):
         with subprocess.Popen([machine.PROG, "oa", "--replay", "-", "--metrics", xml_of("tglgt2"), *args],
@@ -185,7 +185,7 @@ def _(m):
     check(r.code in (0, 1) and len(decode(r.out)) == 29, f"no topology: {r!r}")
 
 
-@test("broken: an interval, but nobody says how fast the clock is")
+@test("broken: with an interval but no clock frequency in the recording, exit 1 and one sum of all reports")
 def _(m):
     data, _want, _g = good()
     info = next(r for r in records(data) if r.number == 65537)

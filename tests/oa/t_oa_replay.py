@@ -360,7 +360,7 @@ def _(m):
         eq(decode(slow.stdout), want, f"{name} with headers, a byte at a time")
 
 
-@test("a pipe: records are shown as they come; a signal ends it where it is")
+@test("a pipe: records are printed as they arrive, and a signal ends the run at the current record")
 def _(m):
     data, want, _g = good()
     args = [machine.PROG, "oa", "--raw", "-o", "json", "-f", "index,reports"]

@@ -64,7 +64,7 @@ def _(m):
     check(r.code == 0 and len(r.out.splitlines()) >= 59 and r.out.splitlines()[0].count(b",") == 3, f"--raw: {r!r}")
 
 
-@test("odd metric files: sets without a guid, counters of one name, none, as many as there may be")
+@test("odd metric files: sets without a guid, two counters with one name, no counter, and the largest number of counters")
 def _(m):
     data, _want, g = good()
     del data
@@ -145,7 +145,7 @@ def _(m):
         eq(f.read() == h.read(), True, "packing twice gives the same bytes")
 
 
-@test("pack: what is wrong")
+@test("pack: the message says what is wrong with the file")
 def _(m):
     xml = xml_of("hsw")
     r = machine.run(["oa", "pack", xml])

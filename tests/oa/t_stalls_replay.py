@@ -166,7 +166,7 @@ def _(m):
     are(records("--replay", path, "--top", 1000), rows(sums("lnl", samples)), "-k 1000")
 
 
-@test("intervals: samples that were read at once are in one of them; a loss counts once")
+@test("intervals: samples of one read are in the same interval; a loss is counted once")
 def _(m):
     a, b, c = (noise("lnl", seed, 40) for seed in (3, 4, 5))
     path = m.write("r", recording("lnl", stalls(7 * SECOND), stalls(7 * SECOND + 400, *packed("lnl", a)),
