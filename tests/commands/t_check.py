@@ -210,7 +210,7 @@ def _(m):
     eq(ask(m, "-c", "90:", "-d", "card1")[0], 0, "-d")
 
 
-@test("what cannot be checked is UNKNOWN, on stdout, with exit 3")
+@test("a value that cannot be checked is UNKNOWN, on stdout, with exit 3")
 def _(m):
     for args in ([], ["-w"], ["--bogus"], ["-m", "nonsense"], ["-m", "temp,"], ["-w", "1", "-c"], ["-t", "0"], ["-t", "x"],
                  ["-o", "json"], ["-d", ""], ["extra"], ["1"]):

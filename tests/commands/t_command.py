@@ -64,7 +64,7 @@ def _(m):
     eq((one["kind"], one["dev"], one["command"], one["status"], one["clients"]), ("run", None, "sh -c exit 5", 5, 0), "values")
 
 
-@test("run: without a command, and with --proc, nothing is run")
+@test("run: is refused without a command, and with --proc")
 def _(m):
     for args, want in (([], b"requires a command"), (["--"], b"requires a command"),
                        (["--proc", m.proc, "--", "echo", "ran"], b"excludes --proc")):
@@ -73,7 +73,7 @@ def _(m):
         check(want in r.err, f"{args}: {r.err!r}")
 
 
-@test("run: a record per device, in their order; -d selects; a device that is not there is said before the run")
+@test("run: one record per device, in the order of list; -d selects; a missing device is reported before the run")
 def _(m):
     m.device("i915", machine.I915, card=0, render=128)
     m.device("xe", machine.XE, card=1, render=129)
@@ -140,7 +140,7 @@ def _(m):
     eq(command(m, "-o", "svg", "--", "echo", "ran").out, b"", "-o svg")
 
 
-@test("run: the wall and CPU time, with that of children whose parents have ended")
+@test("run: the wall time, and the CPU time with children whose parents have ended")
 def _(m):
     spin = "i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done"
     alone, = records(command(m, "-o", "json", "--", "sh", "-c", spin))
@@ -150,7 +150,7 @@ def _(m):
     check(2 <= left["dt"] < 10, f"wall time {left['dt']}")
 
 
-@test("run: the tree has daemons, not the processes from before; what still runs is named")
+@test("run: daemons of the command are included, earlier processes are not, and processes that still run are named")
 def _(m):
     m.device("i915", machine.I915)
     script = "(setsid sh -c 'sleep 0.6; exec sleep 2' &); sleep 0.5"

@@ -47,7 +47,7 @@ def pmus():
     return ["--sys", f"{HERE}/pmus/intel", "--proc", f"{HERE}/trees/mixed/proc"]
 
 
-@test("help: --help has at most 30 lines of 80 columns: what it is, the commands, the common options")
+@test("help: --help has at most 30 lines of 80 columns: the program's purpose, the commands, the common options")
 def _(_m):
     lines = text("--help").splitlines()
     check(len(lines) <= 30, f"{len(lines)} lines")
@@ -147,7 +147,7 @@ def _(m):
     check(r.code == 3 and f"looked in {m.sys}/class/drm, class/accel, {m.proc}/driver/nvidia".encode() in r.err, f"no GPU: {r!r}")
 
 
-@test("help: no line of a command repeats another one, none ends in a blank, and no help names what the command does not take")
+@test("help: no line is repeated or ends in a blank, and no command's help has an option that the command refuses")
 def _(_m):
     for c in commands():
         shown = text(c, "--help")
@@ -159,7 +159,7 @@ def _(_m):
     check("append" not in text("plot", "--help"), "plot replaces its file")
 
 
-@test("messages: a name that resembles nothing gets no suggestion")
+@test("messages: a name that resembles no known name gets no suggestion")
 def _(_m):
     for args in (["xyzzy"], ["--xyzzy"], ["-o", "xyzzy"], ["-f", "xyzzy"], ["list", "--xyzzy"], ["x" * 40], ["--" + "x" * 300],
                  ["-f", "\x1b[31m" * 9]):
@@ -167,7 +167,7 @@ def _(_m):
         check(r.code == 2 and b"did you mean" not in r.err and b"\x1b" not in r.err, f"{args}: {r!r}")
 
 
-@test("messages: a value that is not accepted is named with those that are")
+@test("messages: a refused value is printed with the accepted values")
 def _(_m):
     for args, said in ((["-p", "abc"], "invalid PID 'abc' for --pid: use 12 or 12,345"),
                        (["-i", "5x"], "invalid time '5x' for --interval: use 100ms, 1, 1.5s, 1m"),

@@ -96,7 +96,7 @@ def _(m):
         check(m.run("list", "-o", fmt).out.startswith(b'{"schema"' if fmt == "json" else b"time,dt"), fmt)
 
 
-@test("what is unknown, zero or usual is not shown")
+@test("unknown, zero and usual values are not printed")
 def _(m):
     has_blocks()
     m.device("i915", machine.I915)

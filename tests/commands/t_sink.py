@@ -622,7 +622,7 @@ def _(d):
     eq((p.returncode, out, err), (0, b"", b""), "exit code, rest, messages")
 
 
-@test("--on-stdin: lines in one write are separate samples; an incomplete line is none; COUNT ends the run")
+@test("--on-stdin: each line of one write is a sample; an incomplete line is not; COUNT ends the run")
 def _(d):
     for fmt, each in (("json", 1), ("csv", None), ("line", 1), ("influx", None), ("prom", None)):
         out, _e = asked("-w", "0.02", "-o", fmt, "-f", "clients").communicate(b"\n\n\nrest", timeout=60)
