@@ -181,7 +181,7 @@ def _(m):
     eq([len(x) for x in s], [2, 2, 1, 1, 2, 2], "records")
 
 
-@test("a process that ends, or whose files cannot be read, stops nothing")
+@test("a process that ends, or whose files cannot be read, does not affect other processes")
 def _(m):
     m.device("i915", I915)
     for pid in (10, 20, 30):

@@ -292,7 +292,7 @@ def _(m):
     s.end()
 
 
-@test("a client that nothing announces is never found with --sweep 0, in the next sample with all")
+@test("a client that inotify does not report is never found with --sweep 0, and in the next sample with --sweep all")
 def _(m):
     crowd = Crowd(m, 60, 600, 3)
     s = Steps(m, "--sweep", "0")
