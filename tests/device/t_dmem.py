@@ -52,7 +52,7 @@ def _(m):
     eq([r[0]["vram"]["used"] for r in s], [5, 13, None, None, None, 8], "used")
 
 
-@test("devices: a suspended one keeps its figures, since reading them wakes nothing")
+@test("devices: a suspended device keeps its values, because reading them does not wake it")
 def _(m):
     two(m)
     rewrite(m.path("sys/devices/pci0000:00", XE, "power/runtime_status"), "suspended\n")

@@ -148,7 +148,7 @@ def found(m, text, ids="8086:56A0", path=HOST + PCI):
     return one(m)
 
 
-@test("pci.ids cut anywhere gives a name, a part of it, or the id")
+@test("a pci.ids file cut at any byte gives the name, a part of the name, or the id")
 def _(m):
     pci(m, "8086:56A0", driver="xe")
     whole = "8086  Intel Corporation\n\t56a0  DG2 [Arc A770]\n"
@@ -191,7 +191,7 @@ def _(m):
         eq(m.run("-r", "-o", "prom").out.decode().count("gpustat_device_info{"), 1, "prom")
 
 
-@test("what is no file with lines is no database: a folder, a FIFO, a device without end")
+@test("a folder, a FIFO and an endless device are not read as files of ids")
 def _(m):
     pci(m, "8086:56A0", driver="xe")
     path = m.path(HOST + PCI)
