@@ -156,7 +156,7 @@ def _(_m):
     eq([r["name"] for r in machine.strict(one)], names, "json -1")
 
 
-@test("list: without -v it has the recommended names, those of GPUs and those of other programs")
+@test("list: without -v it prints the recommended names, the counters of GPUs and those of other programs")
 def _(m):
     os.mkdir(m.path("supplied"))
     m.write("supplied/farm", "own 5\n")

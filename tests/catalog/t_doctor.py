@@ -227,7 +227,7 @@ def _(m):
 
 # --- that the remedies work -----------------------------------------------------------------------
 
-@test("setcap: each suggested command makes its row ok for nobody, on a copy of the program")
+@test("setcap: each suggested command, on a copy of the program, makes its row ok for user nobody")
 def _(m):
     machine.built_in("events")
     as_root()
@@ -338,7 +338,7 @@ def in_namespace(script, *flags, env=None):
 SU = " ".join(NOBODY)
 
 
-@test("mount: the command mounts tracefs and debugfs; for nobody they are denied")
+@test("mount: the suggested command mounts tracefs and debugfs; user nobody cannot read them")
 def _(_m):
     as_root()
     for fs, where in (("tracefs", "tracing"), ("debugfs", "debug")):
@@ -417,7 +417,7 @@ def _(_m):
         eq((r["pid namespace"]["remedy"], r["perf cpu-wide"]["remedy"]), (want, want), "flags")
 
 
-@test("a kernel in lockdown: there is no remedy")
+@test("a kernel in lockdown: the row has no remedy")
 def _(m):
     m.write("sys/kernel/debug/file", "")
     m.write("sys/kernel/tracing/events/sched/sched_switch/id", "1\n")
