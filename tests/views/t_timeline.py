@@ -287,7 +287,7 @@ def _(_m):
     for_trees(both)
 
 
-@test("chrome: a file that is cut after any line, and one that is appended to, are valid")
+@test("chrome: a file cut after any line is valid, and so is a file that was appended to")
 def _(m):
     path = m.path("trace")
     for _i in range(2):
