@@ -9,26 +9,24 @@
 #   make test-live, test-machines, test-consumers, test-deep, test-all   the other tests, see tests/levels
 #   make check     run the quick tests with what is installed
 #   make mutate    plant small faults, and list those that no test notices
-#   make arch      measure the size on eight architectures, in emulated machines
+#   make arch      measure the size on nine architectures, in emulated machines
 #   make setcap    let the members of the group gpustat, or GROUP=NAME, see the GPU clients of other users;
 #                  PERFMON=1: also their perf events
 #   make OA_XML="oa-tglgt2.xml oa-bmg.xml"   with these OA metric files built in
 #   make oa-pack OA_XML="xml/*/oa-*.xml"     write gpu.pack, with all metric sets of these files
 #   make oa-sets OA_XML="xml/*/oa-*.xml"     write sources/oa/oabuiltin.h again
+#   make release   build static programs for nine architectures, in archives with checksums; as
+#                  ARCHS="x86_64 small-armhf": only these
 #   make WITHOUT="oa top http"               without these features; see FEATURES
 #   make SMALL=1                             only the features that are useful in an initramfs
 #   make sizes     print the size of each feature
 .SUFFIXES:
 
+# The targets install and setcap, which the archives of make release have too.
+.DEFAULT_GOAL = all
+include contrib/install.mk
+
 VERSION = 0.2.0
-PROG    = gpustat
-PREFIX  = /usr/local
-BINDIR  = $(PREFIX)/bin
-MANDIR  = $(PREFIX)/share/man
-DOCDIR  = $(PREFIX)/share/doc/$(PROG)
-BASHCOMPDIR = $(PREFIX)/share/bash-completion/completions
-ZSHCOMPDIR  = $(PREFIX)/share/zsh/site-functions
-FISHCOMPDIR = $(PREFIX)/share/fish/vendor_completions.d
 LIBDIR  = $(PREFIX)/lib
 INCLUDEDIR = $(PREFIX)/include
 # CC from the environment or the command line is used. The default of make, cc, would use glibc.
@@ -360,46 +358,8 @@ sizes:
 bench: $(PROG)
 	@PLAIN="$(CC)" tests/bench/run ./$(PROG)
 
-# If PROG is another name, the manual and the shell completion use that name too.
-RENAME = sed -E 's/(^| |")gpustat( |"|$$)/\1$(PROG)\2/g; s/gpustat-(check|oa|plot|sample|stat)\b/$(PROG)-\1/g'
-MAN1 = gpustat.1 $(wildcard docs/gpustat-*.1)
-install: $(PROG)
-	mkdir -p $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) \
-		$(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(DOCDIR)
-	cp $(PROG) $(DESTDIR)$(BINDIR)/$(PROG)
-	chmod 755 $(DESTDIR)$(BINDIR)/$(PROG)
-	for m in $(MAN1); do \
-		to=$(DESTDIR)$(MANDIR)/man1/$$(basename $$m | sed 's/^gpustat/$(PROG)/'); \
-		$(RENAME) $$m >$$to && chmod 644 $$to || exit 1; \
-	done
-	sed 's/gpustat/$(PROG)/g' contrib/gpustat.bash >$(DESTDIR)$(BASHCOMPDIR)/$(PROG)
-	chmod 644 $(DESTDIR)$(BASHCOMPDIR)/$(PROG)
-	sed 's/gpustat/$(PROG)/g' contrib/gpustat.zsh >$(DESTDIR)$(ZSHCOMPDIR)/_$(PROG)
-	chmod 644 $(DESTDIR)$(ZSHCOMPDIR)/_$(PROG)
-	sed 's/gpustat/$(PROG)/g' contrib/gpustat.fish >$(DESTDIR)$(FISHCOMPDIR)/$(PROG).fish
-	chmod 644 $(DESTDIR)$(FISHCOMPDIR)/$(PROG).fish
-	mkdir -p $(DESTDIR)$(DOCDIR)/docs
-	for f in README.md NEWS.md SECURITY.md docs/*.md docs/*.svg; do \
-		cp $$f $(DESTDIR)$(DOCDIR)/$$f && chmod 644 $(DESTDIR)$(DOCDIR)/$$f || exit 1; \
-	done
-
 install-strip: install
 	$(STRIP) $(DESTDIR)$(BINDIR)/$(PROG)
-
-# Not part of install, which may run without root and may fill a package. Copies of a file lose its
-# capabilities. Only members of GROUP may execute a program that has capabilities, as in the kernel's
-# Documentation/admin-guide/perf-security.rst. cap_sys_ptrace is enough for the GPU clients of other users; PERFMON=1
-# adds cap_perfmon. chown removes capabilities, and the mode is set before new ones are added.
-GROUP  = gpustat
-CAPS_  = cap_sys_ptrace
-CAPS_1 = cap_sys_ptrace,cap_perfmon
-setcap:
-	@[ -n "$(GROUP)" ] || { echo "make setcap: GROUP is empty; name a group whose members may run the program" >&2; exit 1; }
-	@[ -n "$(CAPS_$(PERFMON))" ] || { echo "make setcap: PERFMON is 1 or not set, not $(PERFMON)" >&2; exit 1; }
-	chown root:$(GROUP) $(DESTDIR)$(BINDIR)/$(PROG) || { \
-		echo "nothing was changed. To create the group: groupadd --system $(GROUP); to add a user: usermod -aG $(GROUP) USER" >&2; exit 1; }
-	chmod 750 $(DESTDIR)$(BINDIR)/$(PROG)
-	setcap $(CAPS_$(PERFMON))+ep $(DESTDIR)$(BINDIR)/$(PROG)
 
 # Generates the completion of each shell from --help. The generated files are part of the repository.
 completion: $(PROG)
@@ -430,16 +390,18 @@ DIST = gpustat-$(VERSION)
 dist:
 	mkdir -p build/dist && rm -rf build/dist/$(DIST)
 	git archive --format=tar --prefix=$(DIST)/ HEAD | tar -xf - -C build/dist
-	tar -c -C build/dist --sort=name --mtime=@$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} --owner=0 --group=0 \
-		--numeric-owner --mode=u+rw,go=rX --format=gnu -f build/dist/$(DIST).tar $(DIST)
-	gzip -9nc build/dist/$(DIST).tar >$(DIST).tar.gz
+	contrib/archive build/dist/$(DIST) >$(DIST).tar.gz
 	rm -rf build/dist
 	sha256sum $(DIST).tar.gz
 	sha512sum $(DIST).tar.gz
+
+# Builds the programs, archives and packages of a release of the last commit in build/release/out.
+release:
+	@contrib/release $(VERSION) $(ARCHS)
 
 clean:
 	rm -rf $(PROG) gpu.pack $(SOURCES:%=$(O)%.o) $(SOURCES:%=$(O)%.d) $(LIBS) $(SHARED_LIBS) build gpustat-*.tar.gz
 
 always:
 
-.PHONY: all always run lib shared check test test-quick test-live test-machines test-consumers test-deep test-all fuzz picture mutate arch bench features oa-pack oa-sets sizes install install-strip install-dev install-shared setcap completion dist clean
+.PHONY: all always run lib shared check test test-quick test-live test-machines test-consumers test-deep test-all fuzz picture mutate arch bench features oa-pack oa-sets sizes install-strip install-dev install-shared completion dist release clean

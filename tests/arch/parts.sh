@@ -18,6 +18,7 @@ rows() {
 		riscv64 riscv64 trixie,forky riscv64-linux-gnu riscv64 riscv64:virt:rv64:ttyS0         linux-image-riscv64
 		mipsel  mipsel  -      mipsel-linux-gnu        mipsel  mipsel:malta:24Kf:ttyS0         linux-image-4kc-malta
 		ppc64le ppc64el -      powerpc64le-linux-gnu   ppc64le ppc64:pseries:power9:hvc0       linux-image-powerpc64le
+		s390x   s390x   -      s390x-linux-gnu         s390x   s390x:s390-ccw-virtio:max:ttysclp0 linux-image-s390x
 	END
 }
 
