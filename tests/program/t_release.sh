@@ -25,7 +25,8 @@ title() { # NAME
 	esac
 }
 unknown_name() {
-	! make -s release ARCHS='x86_64 vax' >"$tmp/o" 2>&1 && grep -q '^release: there is no vax; there are: x86_64 i386 ' "$tmp/o"
+	! make -s release ARCHS='x86_64 vax' >"$tmp/o" 2>&1 &&
+		grep -q '^release: there is no vax; there are: x86_64 i386 ' "$tmp/o"
 }
 # A dpkg-query that finds no package: one line names them all, and nothing is built.
 names_packages() {
@@ -33,7 +34,7 @@ names_packages() {
 		git clone -q --no-hardlinks . "$tmp/bare" && cd "$tmp/bare" || return 1
 	want='make apt git gcc binutils linux-libc-dev gcc-riscv64-linux-gnu linux-libc-dev-riscv64-cross llvm'
 	want="$want gcc-s390x-linux-gnu linux-libc-dev-s390x-cross"
-	! PATH="$tmp/bin:$PATH" make -s release ARCHS='s390x small-riscv64' >"$tmp/o" 2>&1 && [ ! -e build/release ] &&
+	! PATH="$tmp/bin:$PATH" make -s release ARCHS='s390x riscv64' >"$tmp/o" 2>&1 && [ ! -e build/release ] &&
 		grep -qx "release: apt-get install $want" "$tmp/o" && [ "$(grep -cv '^make: ' "$tmp/o")" = 1 ]
 }
 released() { # FOLDER
@@ -70,8 +71,8 @@ runs() { # NAME
 }
 # The image has one file, and its program starts.
 image() {
-	cd "$tmp/$(title "$first")" && buildah bud -q --isolation chroot --storage-driver vfs --root "$tmp/images" --runroot "$tmp/run" \
-		-t localhost/gpustat -f contrib/Containerfile . && set -- buildah --storage-driver vfs --root "$tmp/images" --runroot "$tmp/run" &&
+	set -- buildah --storage-driver vfs --root "$tmp/images" --runroot "$tmp/run"
+	cd "$tmp/$(title "$first")" && "$@" bud -q --isolation chroot -t localhost/gpustat -f contrib/Containerfile . &&
 		c=$("$@" from localhost/gpustat) && m=$("$@" mount "$c") && [ "$(find "$m" -type f)" = "$m/gpustat" ] &&
 		"$@" run --isolation chroot "$c" /gpustat -V | grep -qx "gpustat $version"
 }
