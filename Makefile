@@ -9,7 +9,7 @@
 #   make test-live, test-machines, test-consumers, test-deep, test-all   the other tests, see tests/levels
 #   make check     run the quick tests with what is installed
 #   make mutate    plant small faults, and list those that no test notices
-#   make arch      measure the size on nine architectures, in emulated machines
+#   make arch      measure the size on eight architectures, in emulated machines
 #   make setcap    let the members of the group gpustat, or GROUP=NAME, see the GPU clients of other users;
 #                  PERFMON=1: also their perf events
 #   make OA_XML="oa-tglgt2.xml oa-bmg.xml"   with these OA metric files built in

@@ -7,7 +7,7 @@ here=$top/tests/arch
 
 # Architecture, Debian's name for it, suitable releases (-: this machine's), compiler, qemu-user,
 # the machine with its console, and a kernel: a meta package, or the architecture whose kernel also
-# runs these programs.
+# runs these programs. more: a further row.
 rows() {
 	cat <<-'END'
 		x86-64  amd64   -      x86_64-linux-gnu        x86_64  x86_64:pc:max:ttyS0             linux-image-cloud-amd64
@@ -18,8 +18,8 @@ rows() {
 		riscv64 riscv64 trixie,forky riscv64-linux-gnu riscv64 riscv64:virt:rv64:ttyS0         linux-image-riscv64
 		mipsel  mipsel  -      mipsel-linux-gnu        mipsel  mipsel:malta:24Kf:ttyS0         linux-image-4kc-malta
 		ppc64le ppc64el -      powerpc64le-linux-gnu   ppc64le ppc64:pseries:power9:hvc0       linux-image-powerpc64le
-		s390x   s390x   -      s390x-linux-gnu         s390x   s390x:s390-ccw-virtio:max:ttysclp0 linux-image-s390x
 	END
+	[ -z "${more:-}" ] || echo "$more"
 }
 
 # Prints the architectures whose unit tests run: those of ARCHS; if it is not set, armhf, which has
