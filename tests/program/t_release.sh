@@ -57,7 +57,7 @@ installs() { # NAME
 			[ -f "$f" ] || { echo "README names $f"; return 1; }
 		done && make -s install DESTDIR="$tmp/dest" PREFIX=/usr && cmp gpustat "$tmp/dest/usr/bin/gpustat" &&
 		cmp gpustat.1 "$tmp/dest/usr/share/man/man1/gpustat.1" && [ -f "$tmp/dest/usr/share/man/man1/gpustat-stat.1" ] &&
-		[ -f "$tmp/dest/usr/share/bash-completion/completions/gpustat" ] && "$root/tests/static" "$tmp/dest/usr/bin/gpustat" || return 1
+		[ -f "$tmp/dest/usr/share/bash-completion/completions/gpustat" ] && ! readelf -lW gpustat | grep INTERP || return 1
 	for args in 'GROUP=g' 'PERFMON=1'; do
 		make -s -n setcap $args DESTDIR="$tmp/dest" PREFIX=/usr >"$tmp/got" &&
 			make -s -n -C "$root" setcap $args DESTDIR="$tmp/dest" PREFIX=/usr | cmp - "$tmp/got" || return 1
