@@ -38,6 +38,7 @@ static struct {
 	i64 clock_offset; /* ns from the clock of the samples to the clock of -t */
 	u64 nsamples;
 	u64 nhidden; /* number of samples whose address this user may not see */
+	u64 nskid;   /* number of samples of skid, see is_skid() */
 	bool sample_failed;
 	/* period of the events without a period of their own; 0 if the kernel chooses it */
 	u64 period_now;
@@ -383,6 +384,28 @@ static bool sample_again(struct str sample)
 	return done;
 }
 
+/* Returns whether the event samples kernel code. */
+static bool samples_kernel(u32 ev)
+{
+	return !opt.target.user_only && !events[ev].hidden &&
+	       (events[ev].mods & (EM_USER | EM_KERNEL | EM_HV)) != EM_USER;
+}
+
+/* Returns whether a sample is one of skid: the event excludes the kernel and overflowed in user
+ * code, but the CPU entered the kernel before the sample was taken. Linux 7.3 writes address 0. */
+static bool is_skid(const struct sample *s)
+{
+	return s->at.ip == 0 && (perf_opened.user_only || !samples_kernel(s->event));
+}
+
+/* Names and counts a sample of skid. It is not remembered, so that each of them is counted. */
+static void skid_put(struct sample *s)
+{
+	s->at.symbol = (struct str)STR("[skid]");
+	sampling.nskid++;
+	sampling.repeat = NULL;
+}
+
 static void record_handle(const struct prec *r)
 {
 	static struct sample s; /* 30 KB: too large for a small stack */
@@ -421,7 +444,9 @@ static void record_handle(const struct prec *r)
 		group_read(&s);
 		if (s.ngroup)
 			sampling.repeat = NULL;
-		if (shown.have & PS_IP)
+		if (shown.have & PS_IP && is_skid(&s))
+			skid_put(&s);
+		else if (shown.have & PS_IP)
 			name_frame(&s.at, r->pid);
 		name_chain(&s, hidden);
 	}
@@ -791,6 +816,9 @@ static void say_sample_end(void)
 	if (sampling.nhidden)
 		say_number(sampling.nhidden, " samples have no address, because you may not read "
 					     "it; run as root");
+	if (sampling.nskid)
+		say_number(sampling.nskid,
+			   " samples skidded into the kernel and have no address");
 	if (symbols.hidden && opt.verbose)
 		say_z("the kernel hides its function names (kernel.kptr_restrict); run as root");
 	if (symbols.remote)
@@ -1006,8 +1034,7 @@ static int sample_finish(const struct measure *m, bool any)
 static bool has_kernel(void)
 {
 	for (u32 i = 1; i <= nrows.events; i++)
-		if (!opt.target.user_only && !events[i].hidden &&
-		    (events[i].mods & (EM_USER | EM_KERNEL | EM_HV)) != EM_USER)
+		if (samples_kernel(i))
 			return true;
 	return false;
 }

@@ -1070,6 +1070,46 @@ static void t_profile(void)
 	check_str(lines(), "comm;call;main", "folded stacks: the caller first");
 }
 
+/* Linux 7.3 writes address 0 if an event without the kernel overflows and the CPU enters the kernel
+ * before the sample is taken. */
+static void t_skid(void)
+{
+	struct prec r = tick;
+
+	r.ip = 0;
+	clear();
+	add_two();
+	record_handle(&r);
+	check_str(lines(), "1 period 0 comm at +3 chain 0 group 0 time 5\n", "address 0, and the event has the kernel: an unknown function");
+	check(sampling.nskid == 0, "which is not skid");
+	for (u32 i = 0; i < 4; i++) {
+		events[1].mods = i == 0 ? EM_USER : 0;
+		opt.target.user_only = i == 1;
+		perf_opened.user_only = i > 1;
+		shown.n = 0;
+		record_handle(&r);
+		check_str(lines(), "1 period 0 comm at [skid]+0 chain 0 group 0 time 5\n", "an event without the kernel");
+		check(sampling.nskid == i + 1 && !sampling.repeat, "each sample of skid is counted");
+	}
+	perf_opened.user_only = false;
+	say_sample_end();
+	check(is_said("4 samples skidded into the kernel and have no address"), "their number at the end");
+	clear();
+	add_two();
+	events[1].mods = EM_USER;
+	opt.profile = 1 << PROF_SYMBOL;
+	profile_sums.samples[PROF_SYMBOL] = 0;
+	for (u32 i = 0; i < 3; i++)
+		record_handle(&r);
+	for (size_t i = 0; i < profile_sort(PROF_SYMBOL); i++) {
+		const struct profrow *row = profile_row(PROF_SYMBOL, i);
+
+		if (str_eq(row->name, LIT("[skid]")))
+			check(row->samples == 3 && !str_len(row->module), "--summary: one row of skid");
+	}
+	check(sampling.nskid == 3 && profile_sums.samples[PROF_SYMBOL] == 3, "three samples");
+}
+
 /* --- messages --------------------------------------------------------------------------------- */
 
 static void t_refused(void)
@@ -1250,6 +1290,7 @@ int main(void)
 	t_live();
 	t_perfdata();
 	t_profile();
+	t_skid();
 	t_again();
 	t_refused();
 	t_end();
