@@ -64,9 +64,7 @@ static int decode(const char *name, bool show)
 	str_copy(d->driver, sizeof(d->driver), h.driver);
 	str_copy(d->pdev, sizeof(d->pdev), h.pdev);
 	fdinfo_put(&client, text, &h, 1);
-	record_make(&rec, &client.e, &ro);
-	if (out_measures(&opt.out))
-		out_measure(&opt.out, &rec);
+	measure_record(&client.e, &ro);
 	if (!show)
 		return EX_OK;
 	out_record(&opt.out, &out, &rec);

@@ -106,9 +106,27 @@ static i64 shown_time(u64 time)
 	return opt.out.time == T_NONE ? -1 : ((i64)time + sampling.clock_offset) / 1000;
 }
 
+static const struct recopts untimed = { .dt_us = -1, .time_us = -1 };
+
+/* Adds the columns of -f for the fields of all tracepoints: the first sample has only those of its
+ * own tracepoint. */
+static void columns_prepare(void)
+{
+	static const struct prec none;
+	static struct sample s; /* 30 KB */
+
+	s.e.kind = K_SAMPLE;
+	s.r = &none;
+	s.common = sampling.common;
+	for (u32 ev = 1; ev <= nrows.events; ev++) {
+		s.fields = tracepoint_fields(ev, &s.nfields);
+		measure_record(&s.e, &untimed);
+	}
+}
+
 static void show_sample(const struct sample *s)
 {
-	struct recopts ro = { .dt_us = -1, .time_us = -1 };
+	struct recopts ro = untimed;
 	size_t from = out.n;
 
 	if (s->r->have & PS_TIME)
@@ -498,7 +516,6 @@ static void repeats_begin(void)
 static bool print_profile(void)
 {
 	static struct profile p = { .e = { .kind = K_PROFILE, .used = true } };
-	struct recopts ro = { .dt_us = -1, .time_us = -1 };
 
 	for (p.table = 0; p.table < PROF_TABLES; p.table++) {
 		size_t n = opt.profile >> p.table & 1 ? profile_sort(p.table) : 0;
@@ -508,7 +525,7 @@ static bool print_profile(void)
 			p.row = profile_row(p.table, i);
 			if (p.table == PROF_STACK)
 				folded_row(&out, p.row);
-			else if (!show_record(&p.e, &ro))
+			else if (!show_record(&p.e, &untimed))
 				return false;
 			if (!flush_record())
 				return false;
@@ -735,20 +752,6 @@ static const char *sample_default(void)
 	return timing_is_on() ? timing_events() : perf_has_pmu() ? "cycles" : "cpu-clock";
 }
 
-/* Returns an error message if callers cannot be found in the way that --call-graph requests, else
- * NULL. */
-static const char *unwind_conflict(void)
-{
-	static const char *const reasons[UNWINDS] = {
-		[UNWIND_DWARF] = ("--call-graph dwarf is not supported: stacks are not copied, and "
-				  "unwind tables not read; use fp and -fno-omit-frame-pointer"),
-		[UNWIND_LBR] = ("--call-graph lbr is not supported: branch records are not read; "
-				"use fp and -fno-omit-frame-pointer"),
-	};
-
-	return reasons[opt.call_graph];
-}
-
 /* Returns an error message if the options contain one that --live excludes, else NULL. */
 static const char *live_conflict(void)
 {
@@ -761,8 +764,9 @@ static int sample_options(struct target *t)
 {
 	int code;
 
-	if (unwind_conflict())
-		return usage_z(unwind_conflict());
+	if (opt.call_graph != UNWIND_FP)
+		return usage_z("--call-graph dwarf and lbr are not supported: neither unwind tables "
+			       "nor branch records are read; use fp and -fno-omit-frame-pointer");
 	if (opt.live && live_conflict())
 		return usage_z(live_conflict());
 	if (opt.live && !opt.profile)
@@ -1092,6 +1096,8 @@ int cmd_sample(void)
 		pdata_preamble();
 	} else {
 		repeats_begin();
+		if (opt.target.raw)
+			columns_prepare();
 	}
 	/* Read the names and maps of the tasks of -p and -t now, because they may end before the
 	 * first reading of the rings. */

@@ -72,13 +72,20 @@ bool append_record(void)
 	return flush() && (from == 0 || append_record());
 }
 
-/* Appends the record of an entity to the output. Returns false if the output could not be
- * written. */
-bool show_record(const struct entity *e, const struct recopts *ro)
+/* Makes the record of an entity in `rec`, and chooses the columns for its fields unless the header is
+ * already written. */
+void measure_record(const struct entity *e, const struct recopts *ro)
 {
 	record_make(&rec, e, ro);
 	if (out_measures(&opt.out))
 		out_measure(&opt.out, &rec);
+}
+
+/* Appends the record of an entity to the output. Returns false if the output could not be
+ * written. */
+bool show_record(const struct entity *e, const struct recopts *ro)
+{
+	measure_record(e, ro);
 	return append_record();
 }
 

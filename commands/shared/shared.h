@@ -172,6 +172,7 @@ bool sleep_until(i64 t);
 void update_offset(void);
 bool open_roots(bool needed);
 void say_at(const char *file, u64 at, const char *what);
+void measure_record(const struct entity *e, const struct recopts *ro);
 bool show_record(const struct entity *e, const struct recopts *ro);
 bool is_check(void);
 bool is_oa_list(void);

@@ -42,6 +42,13 @@ static struct {
 	u32 finished, samples, puts, closed;
 } fake;
 
+void measure_record(const struct entity *e, const struct recopts *ro)
+{
+	record_make(&rec, e, ro);
+	if (out_measures(&opt.out))
+		out_measure(&opt.out, &rec);
+}
+
 static struct dump *dump_of(const char *name) { return &dumps[*name == '-' ? 0 : *name - '0']; }
 
 long file_open(const char *path, int flags)

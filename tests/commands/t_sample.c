@@ -49,7 +49,7 @@ static struct {
 	u32 cpus; /* online */
 	u64 time_step; /* ns between the samples of a drain */
 	u32 decoded;
-	bool finish_fails, dumb, screen_fails;
+	bool finish_fails, dumb, screen_fails, two_tracepoints;
 	long formats; /* result of reading the format files */
 } fake;
 
@@ -101,8 +101,8 @@ void symbols_task(u32 pid, u32 tid) { (void)pid, (void)tid; }
 struct str symbols_comm(u32 pid, u32 tid) { return pid && tid ? LIT("comm") : LIT(""); }
 bool symbols_kernel(struct prec *r) { (void)r; return false; }
 
-static const struct tpfield fake_field = { .name = STR("x"), .size = 4 };
-const struct tpfield *tracepoint_fields(u32 event, u32 *n) { *n = event == 1; return &fake_field; }
+static const struct tpfield fake_fields[] = { { .name = STR("x"), .size = 4 }, { .name = STR("y"), .size = 4 } };
+const struct tpfield *tracepoint_fields(u32 event, u32 *n) { *n = event == 1 || fake.two_tracepoints; return &fake_fields[event - 1]; }
 struct str tracepoints_data(void) { return LIT("formats"); }
 long tracepoints_read(void) { step("formats"); return fake.formats; }
 
@@ -178,6 +178,13 @@ bool add_lists(void)
 		if (!add_events(opt.events[i], 0))
 			return false;
 	return true;
+}
+
+void measure_record(const struct entity *e, const struct recopts *ro)
+{
+	record_make(&rec, e, ro);
+	if (out_measures(&opt.out))
+		out_measure(&opt.out, &rec);
 }
 
 /* Returns the fields of a sample that are checked, in one line. */
@@ -317,6 +324,29 @@ static struct str lines(void) { return str_of(shown.p, shown.n); }
 static void format(const char *name) { opt.out.fmt = format_find(str_z(name)); }
 
 /* --- fields of tracepoints -------------------------------------------------------------------- */
+
+/* The columns of -f field are the fields of all tracepoints, before any of them has a sample. */
+static void t_columns(void)
+{
+	static const struct str pattern = STR("field");
+
+	clear();
+	format("csv");
+	add_two();
+	fake.two_tracepoints = true;
+	opt.out.kind = K_SAMPLE;
+	opt.out.patterns = &pattern;
+	opt.out.npatterns = 1;
+	record_select(K_SAMPLE, &pattern, 1, 0);
+	record_alloc();
+	columns_prepare();
+	check(opt.out.ncells == 2 && str_eq(str_of(opt.out.cells[0].inst, opt.out.cells[0].inst_n), LIT("x")) &&
+	      str_eq(str_of(opt.out.cells[1].inst, opt.out.cells[1].inst_n), LIT("y")), "a column for the field of each tracepoint");
+	opt.out.headed = true;
+	opt.out.ncells = 0;
+	columns_prepare();
+	check(opt.out.ncells == 0, "a header that was read from a file stays");
+}
 
 /* The format files are read, and samples have the fields, only if the output shows them. */
 static void t_fields(void)
@@ -959,12 +989,13 @@ static void t_live(void)
 static void t_unwind(void)
 {
 	clear();
-	check(!unwind_conflict(), "callers by frame pointers");
+	check(sample_options(&opt.target) == -1, "callers by frame pointers");
+	clear();
 	for (opt.call_graph = UNWIND_DWARF; opt.call_graph < UNWINDS; opt.call_graph++) {
 		bool lbr = opt.call_graph == UNWIND_LBR;
 
 		check(sample_options(&opt.target) == EX_USAGE &&
-		      is_said(lbr ? "--call-graph lbr is not supported: " : "--call-graph dwarf is not supported: "),
+		      is_said("--call-graph dwarf and lbr are not supported: "),
 		      "why --call-graph %s is not supported", lbr ? "lbr" : "dwarf");
 	}
 	opt.call_graph = UNWIND_FP;
@@ -1271,6 +1302,7 @@ static void t_command(void)
 
 int main(void)
 {
+	t_columns();
 	t_fields();
 	t_timing();
 	t_options();

@@ -234,6 +234,38 @@ def _(m):
         eq(len(parse_json(run("-e", "raw_syscalls:sys_enter", "--filter", "id == -7", "-o", "json"))), 0, "hits of no system call")
 
 
+@test("fields of three tracepoints: those of their format files, in each sample and as columns of csv")
+def _(m):
+    events = ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch"]
+    with tracefs(m) as (shell, path):
+        names = {}
+        for e in events:
+            text = subprocess.run([*shell, "cat", f"/sys/kernel/tracing/events/{e.replace(':', '/')}/format"],
+                                  capture_output=True, check=True).stdout.decode()
+            every = re.findall(r"^\tfield:[^;]*?(\w+)(?:\[[^;]*\])?;", text, re.M)
+            names[e] = [x for x in every if not x.startswith("common_")]
+            check(names[e], f"fields of {e}")
+        columns = ["field." + x for x in dict.fromkeys(sum(names.values(), []))]
+        for args in (["-o", "json"], ["-o", "csv", "-f", "event,field"]):
+            r = subprocess.run([*shell, machine.PROG, "sample", "-e", ",".join(events), *args, "-O", m.path("out"), "--", path,
+                                "1000"], capture_output=True, timeout=60, check=False)
+            eq((r.returncode, r.stderr), (0, b""), f"{args}: exit code, messages")
+            with open(m.path("out"), "rb") as f:
+                text = f.read()
+            os.unlink(m.path("out"))
+            if "csv" in args:
+                rows = [x.split(",") for x in text.decode().splitlines()]
+                eq(rows[0], ["event", *columns], "columns")
+                eq({len(x) for x in rows}, {1 + len(columns)}, "cells of each row")
+                for row in rows[1:]:
+                    eq([c for c, cell in zip(columns, row[1:]) if cell and c[6:] not in names[row[0]]], [], f"cells of {row}")
+            else:
+                recs = parse_json(text)
+                check({x["event"] for x in recs} >= set(events[:2]), "both events of system calls have samples")
+                for x in recs:
+                    eq(sorted(x["field"]), sorted(names[x["event"]]), f"fields of {x}")
+
+
 @test("page faults: each where it happened")
 def _(m):
     here()
