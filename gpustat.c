@@ -1,5 +1,6 @@
 /* gpustat.c - main() and the table of commands. SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/os/os.h"
 #include "sources/device/device.h"
 #include "built.h"
 #include "sys.h"

@@ -1,6 +1,7 @@
 /* doctor.c - gpustat doctor: which sources can be read here, and the commands that fix the others.
  * SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/catalog/catalog.h"
 #include "sys.h"
 
 /* Prints the rows of doctor as one sample. For a table, the widths of all rows are measured first.

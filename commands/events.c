@@ -2,6 +2,7 @@
  * register map.
  * SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 #include "perfmon/pmumap.h"

@@ -1,6 +1,7 @@
 /* munin.c - gpustat munin: a munin plugin with several graphs. Values are gauges: averages since
  * the last call by munin, which the file of --state makes possible. SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/os/os.h"
 
 #include <stdlib.h>
 

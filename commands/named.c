@@ -2,6 +2,8 @@
  * machine itself, one line per sample. SPDX-License-Identifier: MIT */
 #include "built.h"
 #include "commands/commands.h"
+#include "sources/os/os.h"
+#include "sources/catalog/catalog.h"
 #include "sys.h"
 
 

@@ -1,6 +1,7 @@
 /* oa.c - gpustat oa: lists metric sets, and runs the stream of an OA unit.
  * SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/os/os.h"
 #include "sources/device/device.h"
 #include "sys.h"
 

@@ -1,6 +1,7 @@
 /* oarecords.c - records from the OA reports of a stream or a recording.
  * SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 struct oastream stream;

@@ -2,6 +2,7 @@
  * pack, the basic set; writes packs of sets.
  * SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 #include <limits.h>

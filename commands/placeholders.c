@@ -2,6 +2,7 @@
  * placeholder in all files of a run. SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
 #include "parse.h"
+#include "sources/os/os.h"
 
 enum { MAX_NAMES = 65536, MADE_BYTES = 64 << 10, COMM_MOST = 15 /* TASK_COMM_LEN - 1 */ };
 enum { SHORT_ID = 32 /* hex digits of a UUID, the shortest id; the id of a container has 64 */ };

@@ -1,6 +1,7 @@
 /* playback.c - top --replay: the samples of a recorded run, forwards and backwards.
  * SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 enum class { C_DEVICE, C_CLIENT, C_PROCESS, CLASSES };

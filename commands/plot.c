@@ -1,6 +1,7 @@
 /* plot.c - `plot`: draws a recorded run, one row or record at a time.
  * SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 enum { HEADER_BYTES = 64 << 10, MAX_COLUMNS = 1024 };

@@ -2,6 +2,7 @@
  * of a stream returned.
  * SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 enum { CARRY_BYTES = 1 << 16 /* bytes of the longest record */ };

@@ -1,6 +1,7 @@
 /* sample.c - gpustat sample: samples of perf events, one record each or summed up.
  * SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 static void name_frame(struct frame *f, u32 pid)

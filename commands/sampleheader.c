@@ -3,6 +3,7 @@
  * tools/perf/Documentation/perf.data-file-format.txt of Linux. A feature whose files cannot be read
  * is left out. SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/os/os.h"
 #include "sources/perf/perf.h"
 #include "sys.h"
 

@@ -1,7 +1,7 @@
 /* stalls.c - gpustat oa stalls: samples of EU stalls, from a live stream or a recording, summed by
  * instruction and reason. SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
-#include "sources/device/device.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 enum { MAX_ADDRESSES = 65536 /* an instruction has 16 bytes: room for 1 MiB of shader code */ };

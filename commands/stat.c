@@ -1,6 +1,7 @@
 /* stat.c - gpustat stat: counts of perf events, per interval or in total.
  * SPDX-License-Identifier: MIT */
 #include "commands/commands.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 static const char *const default_events[] = {

@@ -112,6 +112,8 @@ bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v
 
 /* --- perfstream.c: OA reports ----------------------------------------------------------------- */
 
+enum { MAX_OA_COUNTERS = 256 }; /* maximum number of counters of a metric set */
+
 /* Indexes in an array of sums of raw OA counters, which has OA_SLOTS elements. An instruction READ
  * of an equation names such an index, a slot. The A counters start at OA_A, the B counters at OA_B,
  * the C counters at OA_C. Some report formats have counters M0... or PEC0... in place of A0... */

@@ -5,7 +5,6 @@
 #include "perfstream.h"
 #include "counters.h"
 #include "views/views.h"
-#include "sources/perf/perf.h"
 
 enum { HEADER_BYTES = 104, SECTION = 16, BUILD_ID_BYTES = 20 };
 

@@ -6,6 +6,7 @@
 #include "counters.h"
 #include "views/views.h"
 #include "sources/os/os.h"
+#include "sources/perf/perf.h"
 #include "sources/oa/oa.h"
 #include "sources/catalog/catalog.h"
 

@@ -6,9 +6,11 @@
 #include "base.h"
 #include "perfstream.h"
 #include "counters.h"
-#include "sources/perf/perf.h"
-#include "sources/oa/oa.h"
-#include "sources/catalog/catalog.h"
+
+struct tpfield; /* defined in sources/perf/perf.h */
+struct oaprog;  /* defined in sources/oa/oa.h */
+union oaval;    /* defined in sources/oa/oa.h */
+struct named;   /* defined in sources/catalog/catalog.h */
 
 /* --- views/profile.c: perf samples summed by comm, symbol, address or stack ------------------- */
 

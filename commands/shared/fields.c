@@ -3,6 +3,7 @@
  * columns from its header and completes its last line.
  * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 /* --- patterns of -f that match no field ------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* messages.c - messages on standard error, and the texts of errors. SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
 #include "built.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 char last_message[512];

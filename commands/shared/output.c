@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "built.h"
 #include "commands/shared/shared.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 #include <limits.h>

@@ -2,6 +2,7 @@
  * command.
  * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 #include <limits.h>

@@ -1,6 +1,7 @@
 /* roots.c - opens /proc and /sys, or the folders of --proc and --sys.
  * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 enum { NO_PROC = 1, NO_SYS = 2, NO_NAMED = 4, REFUSED = 8 };

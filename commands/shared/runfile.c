@@ -2,6 +2,7 @@
  * of CSV or record of JSON at a time, and parses the values of JSON.
  * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 enum {

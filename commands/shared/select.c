@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "built.h"
 #include "commands/shared/shared.h"
+#include "sources/os/os.h"
 #include "sources/device/device.h"
 
 /* Functions of optional features: NULL if the feature is left out; they are not called then. */

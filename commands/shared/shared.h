@@ -6,7 +6,6 @@
 #include "perfstream.h"
 #include "counters.h"
 #include "views/views.h"
-#include "sources/os/os.h"
 #include "sources/perf/perf.h"
 #include "sources/oa/oa.h"
 

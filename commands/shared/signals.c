@@ -2,6 +2,7 @@
  * end.
  * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
+#include "sources/os/os.h"
 #include "sources/device/device.h"
 #include "sys.h"
 

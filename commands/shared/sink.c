@@ -2,6 +2,7 @@
  * whole, datagrams, the kernel's log. SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
 #include "built.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 #include <limits.h>

@@ -1,6 +1,7 @@
 /* terminal.c - a terminal that shows a screen: its modes, its size, signals, writes and waits.
  * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 #include <stdlib.h>

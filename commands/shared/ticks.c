@@ -2,6 +2,7 @@
  * input.
  * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
+#include "sources/os/os.h"
 #include "sys.h"
 
 /* Returns the next due time after `now`, in ns. Due times are `start` plus a multiple of the step.

@@ -5,7 +5,6 @@
 #include "counters.h"
 #include "sources/os/os.h"
 #include "sources/perf/perf.h"
-#include "sources/host/host.h"
 #include "built.h"
 #include "sources/catalog/catalog.h"
 #include "sys.h"

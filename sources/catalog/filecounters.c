@@ -11,7 +11,6 @@
 #include "parse.h"
 #include "counters.h"
 #include "sources/os/os.h"
-#include "sources/host/host.h"
 #include "sources/catalog/catalog.h"
 #include "sys.h"
 

@@ -7,7 +7,6 @@
 #include "sources/device/device.h"
 #include "sources/drm/drm.h"
 #include "sources/perf/perf.h"
-#include "sources/host/host.h"
 #include "sources/catalog/catalog.h"
 #include "sys.h"
 

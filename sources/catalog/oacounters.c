@@ -7,7 +7,6 @@
 #include "counters.h"
 #include "sources/os/os.h"
 #include "sources/oa/oa.h"
-#include "sources/host/host.h"
 #include "sources/catalog/catalog.h"
 #include "sys.h"
 

@@ -10,7 +10,8 @@
 #include "base.h"
 #include "perfstream.h"
 #include "counters.h"
-#include "sources/os/os.h"
+
+struct table; /* defined in sources/os/os.h */
 
 /* --- sources/oa/oadevice.c: platforms, and the variables of equations ------------------------- */
 
@@ -207,7 +208,7 @@ struct oapacker {
 bool oapack_make(struct oapacker *p, struct buf heap, const struct oafile *files, size_t n,
 		 struct buf *why);
 
-enum { MAX_OA_COUNTERS = 256, MAX_OA_CODE = 16384 };
+enum { MAX_OA_CODE = 16384 };
 
 union oaval {
 	u64 u;
