@@ -11,7 +11,7 @@ struct table equations_table = TABLE_ROW(equations, 1, 1, "OA equations");
 
 /* --- writing of reports and their sums as records --------------------------------------------- */
 
-static struct {
+static struct reportsum {
 	struct oaplan plan;
 	const char *previous; /* bytes of the previous report; NULL if it is not known */
 	/* head: header of the previous report. spare: room for the header of the next one. Both are

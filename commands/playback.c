@@ -43,7 +43,7 @@ static struct kept {
 	},
 };
 
-static struct {
+static struct play {
 	struct runfile file;
 	bool plain;            /* the file has a record that is not a summary */
 	u32 n[CLASSES], used[CLASSES];

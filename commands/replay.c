@@ -10,7 +10,7 @@ enum { MAX_FAULTS = 8, DETECT_BYTES = 16, PROGRESS_DELAY = 500000000 /* ns */ };
 
 /* --- errors in the file ----------------------------------------------------------------------- */
 
-static struct {
+static struct recording {
 	/* The bytes of the last read(2), in oa_bytes. If the read before ended with an incomplete
 	 * record, that part is copied in front of them. read(2) stores at the start of a page,
 	 * where copying is faster. */
@@ -30,7 +30,7 @@ static struct {
 } recording = { .exit_code = -1 };
 
 /* Copies of parts of the recording that are needed after the next read(2). */
-static struct {
+static struct copies {
 	char topology[TOPOLOGY_BYTES], numbers[NUMBERS_BYTES], set[256], guid[40];
 } copies;
 

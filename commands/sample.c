@@ -35,7 +35,7 @@ static bool makes_perfdata(void)
 	return format_is_perfdata(opt.out.fmt);
 }
 
-static struct {
+static struct sampling {
 	i64 clock_offset; /* ns from the clock of the samples to the clock of -t */
 	u64 nsamples;
 	u64 nhidden; /* number of samples whose address this user may not see */

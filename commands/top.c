@@ -8,7 +8,7 @@ enum { FIRST_SAMPLE = 500000000 /* longest time from the first reading to the fi
 
 static struct recopts ropts = { .dt_us = -1, .time_us = -1 };
 
-static struct {
+static struct view {
 	struct top top;
 	u32 shown_devices[MAX_DEVICES];
 	bool any_device;
