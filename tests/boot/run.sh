@@ -2,7 +2,7 @@
 # usage: tests/boot/run.sh [GPUSTAT [BUILD_DIRECTORY [INIT]]]
 #
 # Boots an emulated machine whose only programs are INIT.c and our binary. The machines init, oa,
-# steady, rough, command, vcio and bpf have DRM devices emulated by gpufake.c and perffake.c, gpucounters
+# steady, rough, command, vcio, rights and bpf have DRM devices emulated by gpufake.c and perffake.c, gpucounters
 # has those of ctrfake.c, nvidia those of nvfake.c; small and thp have none, but have the files of a
 # captured machine. Prints the TAP that init writes, and that of INIT.sh, which checks the files that
 # init sent. Exit status: 0 all passed, 1 a failure, 77 skipped.
