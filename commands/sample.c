@@ -766,8 +766,9 @@ static int sample_options(struct target *t)
 	int code;
 
 	if (opt.call_graph != UNWIND_FP)
-		return usage_z("--call-graph dwarf and lbr are not supported: neither unwind tables "
-			       "nor branch records are read; use fp and -fno-omit-frame-pointer");
+		return usage_z("--call-graph dwarf and lbr are not supported: neither unwind "
+			       "tables nor branch records are read; use fp and "
+			       "-fno-omit-frame-pointer");
 	if (opt.live && live_conflict())
 		return usage_z(live_conflict());
 	if (opt.live && !opt.profile)
@@ -945,8 +946,8 @@ static void fields_prepare(struct target *t)
 		t->raw = events[i].type == PT_TRACEPOINT && shows_fields();
 	if (t->raw && !may_see(SEE_TRACEPOINT_FIELDS)) {
 		t->raw = false;
-		say_z("the fields of tracepoints are only shown to root, or with "
-		      "sysctl kernel.perf_event_paranoid=-1");
+		say("the fields of a tracepoint", ": only shown to root, or with sysctl ",
+		    "kernel.perf_event_paranoid=-1");
 	}
 	if (t->raw)
 		r = tracepoints_read();

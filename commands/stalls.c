@@ -358,8 +358,8 @@ static int addresses_restrict(void)
 
 	if (may_see(SEE_GPU_ADDRESSES) || (opt.oa.sums && !only))
 		return -1;
-	say_z("addresses of EU stalls are only shown to root, or with "
-	      "sysctl dev.xe.observation_paranoid=0");
+	say("addresses of EU stalls", ": only shown to root, or with sysctl ",
+	    "dev.xe.observation_paranoid=0");
 	opt.oa.sums = true;
 	return only ? EX_DENIED : -1;
 }

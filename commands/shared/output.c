@@ -73,8 +73,8 @@ bool append_record(void)
 	return flush() && (from == 0 || append_record());
 }
 
-/* Makes the record of an entity in `rec`, and chooses the columns for its fields unless the header is
- * already written. */
+/* Makes the record of an entity in `rec`, and chooses the columns for its fields unless the header
+ * is already written. */
 void measure_record(const struct entity *e, const struct recopts *ro)
 {
 	record_make(&rec, e, ro);

@@ -721,9 +721,9 @@ static void put_setcap(struct buf *b, u64 needed, const char *program)
 	/* The hint is added as a shell comment, so that the remedy can still be executed as a
 	 * command. */
 	if (HAS(events) && !root)
-		put_z(b, all & ~CAP(CAP_SYS_PTRACE) ?
-		      " # for members of a group only: make setcap PERFMON=1" :
-		      " # for members of a group only: make setcap");
+		put_z(b, " # for members of a group only: make setcap");
+	if (HAS(events) && all & ~CAP(CAP_SYS_PTRACE))
+		put_z(b, " PERFMON=1");
 }
 
 /* Sets the remedy of a row, or appends the reason why there is none to the row's detail. A

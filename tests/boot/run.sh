@@ -136,7 +136,7 @@ boot() {
 	case $1-$machine-$init-$kver in
 	tcg-x86-64-init-*) cpus='-smp 1 -icount shift=3' ;;
 	tcg-x86-64-oa-* | tcg-x86-64-steady-* | tcg-x86-64-showcase-* | tcg-x86-64-command-* | tcg-x86-64-vcio-* | \
-		tcg-x86-64-gpucounters-* | tcg-x86-64-nvidia-* | tcg-x86-64-bpf-*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
+		tcg-x86-64-gpucounters-* | tcg-x86-64-nvidia-* | tcg-x86-64-bpf-* | tcg-x86-64-rights-*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
 	*-x86-64-rough-6.1.*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
 	*-x86-64-rough-*) cpus='-smp 2 -icount shift=3,sleep=off' ;;
 	*-arm64-*) cpus='-smp 2 -icount shift=2,sleep=off' ;;

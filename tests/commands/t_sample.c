@@ -396,7 +396,7 @@ static void t_fields(void)
 	fake.hidden = 1;
 	steps.n = 0;
 	fields_prepare(&opt.target);
-	check(!opt.target.raw && !steps.n && is_said("the fields of tracepoints are only shown to root"),
+	check(!opt.target.raw && !steps.n && is_said("the fields of a tracepoint: only shown to root"),
 	      "fields that the user may not see");
 	fake.hidden = 0;
 }
