@@ -94,13 +94,13 @@ without() { # FEATURE
 	rm -f "$dir/no_$1"
 	return "$status"
 }
-# The README's command line for Debian's other compiler.
+# The command line for Debian's other compiler.
 clang_line() {
-	line=$(sed -n 's/^make \(CC="clang .*\)/\1/p' README.md) && [ "$line" ] &&
+	line=$(sed -n 's/^make \(CC="clang .*\)/\1/p' docs/build.md) && [ "$line" ] &&
 		eval "make -s -j2 O='$dir/clang/' PROG='$dir/clang/gpustat' $line" && tests/static "$dir/clang/gpustat" && "$dir/clang/gpustat" -V
 }
 cross_line() {
-	lines=$(sed -n '/^export CROSS=/,/tests\/arch\/musl-gcc/p' README.md) && [ "$lines" ] && rm -f build/arm64/gpustat && eval "$lines" &&
+	lines=$(sed -n '/^export CROSS=/,/tests\/arch\/musl-gcc/p' docs/build.md) && [ "$lines" ] && rm -f build/arm64/gpustat && eval "$lines" &&
 		file build/arm64/gpustat | grep -q 'ARM aarch64.*statically linked' && qemu-aarch64-static build/arm64/gpustat -V
 }
 
@@ -124,11 +124,11 @@ for f in $features perf named metrics; do
 done
 check 'another WITHOUT compiles the tables of features again' again
 if command -v clang >/dev/null && [ -e /usr/include/x86_64-linux-musl ]; then
-	check "README: the command line with clang builds the program" clang_line
+	check "docs/build.md: the command line with clang builds the program" clang_line
 else
-	skip "README: the command line with clang builds the program" 'needs package clang'
+	skip "docs/build.md: the command line with clang builds the program" 'needs package clang'
 fi
-check 'README: the command lines of a cross build work' cross_line
+check 'docs/build.md: the command lines of a cross build work' cross_line
 check 'SMALL=1: the suite passes' env LOGS=build/tests_small tests/run "$dir/small" t_golden.sh t_clients.py t_discovery.py t_bad_input.py t_dumps.py t_cgroups.py t_options.py t_output.py t_check.py t_doctor.py \
 		t_formats.py t_counters_cli.py t_faults.py t_munin.py t_state.py t_sink.py t_http.py t_top.py t_events.py \
 		t_stat.py t_stat_sets.py t_stat_errors.py \
