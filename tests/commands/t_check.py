@@ -123,6 +123,7 @@ def _(m):
 
 @test("-m: the nearest name is named, of a field and of an instance; UNKNOWN")
 def _(m):
+    machine.built_in("plain")  # which has the code of fields
     warm(m)
     for args, said in ((["-m", "tepm"], "'tepm': these records have no such field; did you mean 'temp'?"),
                        (["-m", "temp.egde"], "'temp.egde': no device has this field; the nearest name is temp.edge"),

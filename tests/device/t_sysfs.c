@@ -769,7 +769,7 @@ static void t_owner(void)
 	for (u32 i = 1; i <= 2; i++)
 		check(!!reg_find(&devices[i].e, D_FREQ_CUR, reg_first(&devices[i].e) ?
 		      reg_first(&devices[i].e)->inst : 0) == (devices[i].render >= 0),
-		      "the clock is that of the device with a render node: %s", devices[i].dev);
+		      "the device with a render node has the clock, the other one has none: row %u", (unsigned)i);
 	shell("rm $D/sys/devices/soc/gpu/devfreq/5.gpu/device");
 	put_link(in_folder("sys/devices/soc/gpu/devfreq/5.gpu/device"), in_folder("sys/devices/soc/d0"));
 	for (u32 i = 1; i <= 2; i++)
@@ -778,7 +778,7 @@ static void t_owner(void)
 	src_sysfs.sample();
 	for (u32 i = 1; i <= 2; i++)
 		check(!!reg_first(&devices[i].e) == (devices[i].render < 0),
-		      "the link to a known device counts: %s", devices[i].dev);
+		      "the clock belongs to the known device that its link names: row %u", (unsigned)i);
 }
 
 /* A sensor that fails with ENODEV is opened again, alone, and less and less often. */

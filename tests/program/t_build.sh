@@ -1,7 +1,6 @@
 #!/bin/sh
 # shellcheck disable=SC2317,SC2012,SC2086,SC2154,SC1091 # functions are called through check()
 # t_build.sh PROG: tests what the Makefile promises for the program and its targets.
-prog=$(realpath "$1") || exit 1
 root=$(pwd)
 . "$root/tests/tap.sh"
 copy() {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # t_plain.sh PROG: each unit test in C, built with the program's compiler and linked with its objects,
 # prints the same as with the sanitizers.
-# shellcheck disable=SC1091,SC2154 # tap.sh sets $tmp
+# shellcheck disable=SC2317,SC1091,SC2154 # functions are called through check(); tap.sh sets $tmp
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
 # Some tests read their files as another user, too.

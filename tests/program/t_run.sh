@@ -2,7 +2,7 @@
 # t_run.sh PROG: tests/run: each test has a level, each named test runs once, and an unknown name is an
 # error; why tests are skipped, failures, an interrupted run. These have tests of their own, in another
 # folder.
-# shellcheck disable=SC2317,SC1091,SC2154 # functions are called through check()
+# shellcheck disable=SC2317,SC1091,SC2154,SC2016 # functions are called through check(); scripts in quotes
 prog=$(realpath "$1") || exit 1
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
