@@ -312,16 +312,18 @@ run:
 
 # Each level of tests/levels has a target, which installs what its tests need as root on Debian; test is
 # the quick level. check is the same without installing anything.
+ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
 test: test-quick
 test-quick test-live test-machines test-consumers test-deep:
 	@tests/packages $(@:test-%=%)
-	@$(MAKE) $(PROG)
+	@$(MAKE) $(ALL_CPUS) $(PROG)
 	@tests/run ./$(PROG) $(@:test-%=%)
 test-all:
 	@tests/packages quick
-	@$(MAKE) $(PROG)
+	@$(MAKE) $(ALL_CPUS) $(PROG)
 	@tests/run ./$(PROG) all
-check: $(PROG)
+check:
+	@$(MAKE) $(ALL_CPUS) $(PROG)
 	@tests/run ./$(PROG)
 
 # Runs the parsers under libFuzzer for FUZZ_SECONDS.
