@@ -89,6 +89,22 @@ def _(m):
     check(b"256" not in r.out, f"host: {r.out!r}")
 
 
+@test("devices, stat, counters and host report the same temperature of a channel and of a thermal zone")
+def _(m):
+    gpu(m, {"temp1_input": "61500"})
+    m.link("sys/devices/pci0000:00/" + AMD, "sys/class/thermal/thermal_zone0/device")
+    m.write("sys/class/thermal/thermal_zone0/type", "soc\n")
+    m.write("sys/class/thermal/thermal_zone0/temp", "48250\n")
+    eq(m.json()[0]["temp"], {"temp1": 61.5, "soc": 48.25}, "devices")
+
+    def lines(*args):
+        return [json.loads(x) for x in m.run(*args, "-w", "0.02", "-o", "json").out.splitlines()]
+    eq([r["value"] for r in lines("stat", "-e", "hwmon_amdgpu/temp1/") if r.get("event")], [61.5], "stat")
+    eq({r["name"]: r["value"] for r in lines("counters", "*temp*")},
+       {"drm/card0/temp1/temp": 61500, "drm/card0/soc/temp": 48250, "host/thermal/soc/temp": 48250}, "counters")
+    eq([r["value"] for r in lines("host", "-f", "thermal/soc/temp")], [48250], "host, in mC")
+
+
 def joules(values):
     return [round(v * 10**6) for v in values]
 
