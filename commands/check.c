@@ -9,7 +9,6 @@
 #pragma weak fields_note
 #pragma weak fields_nearest
 #pragma weak fields_say
-#pragma weak fields_wrong
 
 enum {
 	LINE_BYTES = 4096,  /* limit of NRPE for a plugin's output */
@@ -637,9 +636,7 @@ static int check(void)
 		say_unread();
 	else if (fileio.unread)
 		say_unread_files();
-	else if (fields_wrong && fields_wrong())
-		fields_say();
-	else
+	else if (!fields_say || !fields_say())
 		say_z("nothing was measured; gpustat list says why");
 	return -1;
 }

@@ -1,6 +1,6 @@
-/* fields.c - checks of the fields that -f names: warns about names that no record has, and about
- * fields that appear after the header was written. When the output is appended to a file, takes the
- * columns from its header and completes its last line.
+/* fields.c - checks of the fields that -f and -s name: warns about names that no record has, and
+ * about fields that appear after the header was written. When the output is appended to a file,
+ * takes the columns from its header and completes its last line.
  * SPDX-License-Identifier: MIT */
 #include "commands/shared/shared.h"
 #include "sources/os/os.h"
@@ -14,17 +14,23 @@
 enum { PATTERN_NEW, PATTERN_WRONG, PATTERN_SAID, PATTERN_FOUND };
 enum { MAX_NEAREST = 16, NEAREST_BYTES = 96 };
 
-/* The state of each pattern of -f. */
+/* The state of each pattern of -f, and of the field of -s, which follows them. */
 static struct {
-	u8 found[MAX_PATTERNS]; /* PATTERN_* */
+	u8 found[MAX_PATTERNS + 1]; /* PATTERN_* */
 	struct {
 		u32 edits;
 		char name[NEAREST_BYTES]; /* "": none, or too long */
-	/* field names most similar to the first MAX_NEAREST patterns of -f */
+	/* field names most similar to the first MAX_NEAREST patterns */
 	} nearest[MAX_NEAREST];
 } named;
 
-/* Stores the name of field f as the suggestion for pattern i of -f, if the name differs in fewer
+/* Returns pattern i of -f, or the field of -s if i is their number; p is NULL without -s. */
+static struct str pattern(size_t i)
+{
+	return i < opt.out.npatterns ? opt.out.patterns[i] : opt.sort;
+}
+
+/* Stores the name of field f as the suggestion for pattern i, if the name differs in fewer
  * characters than the suggestion so far. rest: the pattern without the name of its group. */
 static void nearest_put(size_t i, struct str rest, const struct field *f)
 {
@@ -70,13 +76,13 @@ static bool is_of_other_mode(const struct field *f, struct str rest, u8 kind)
 	return false;
 }
 
-static void pattern_note(size_t i, struct str pattern, const struct record *r)
+static void pattern_note(size_t i, const struct record *r)
 {
 	for (size_t k = 0; k < r->n; k++) {
 		const struct field *f = &r->f[k];
-		struct str rest = pattern;
+		struct str rest = pattern(i);
 
-		if (field_match(f, pattern)) {
+		if (field_match(f, rest)) {
 			named.found[i] = PATTERN_FOUND;
 			return;
 		}
@@ -108,7 +114,7 @@ static void say_wrong(size_t i)
 	struct buf b = BUF_Z(text);
 
 	named.found[i] = PATTERN_SAID;
-	put_text(&b, opt.out.patterns[i]);
+	put_text(&b, pattern(i));
 	put_z(&b, opt.cmd->kind == K_DEVICE ? "': no device has this field" :
 					      "': no record has this field");
 	put_z(&b, near[0] ? "; the nearest name is " : "; -f help lists the groups");
@@ -191,31 +197,26 @@ void fields_note(struct out *o, const struct record *r)
 	if (r->steady && noted)
 		return;
 	noted = true;
-	for (size_t i = 0; i < o->npatterns; i++)
+	for (size_t i = 0; i < o->npatterns + !!opt.sort.p; i++)
 		if (named.found[i] != PATTERN_FOUND)
-			pattern_note(i, o->patterns[i], r);
+			pattern_note(i, r);
 	if (o->headed && o->npatterns && format_has_field_columns(o->fmt))
 		late_note(o, r);
 }
 
-/* Prints messages about patterns of -f and fields without a column that were not reported yet.
- * Called after each sample. */
-void fields_say(void)
-{
-	for (size_t i = 0; i < opt.out.npatterns; i++)
-		if (named.found[i] == PATTERN_WRONG)
-			say_wrong(i);
-	if (late.n > late.said + 1)
-		say_late();
-}
-
-/* True if a pattern of -f matched no field of any record in the run. */
-bool fields_wrong(void)
+/* Prints messages about patterns and fields without a column that were not reported yet. Called
+ * after each sample. Returns whether a pattern has matched no field so far in the run. */
+bool fields_say(void)
 {
 	bool wrong = false;
 
-	for (size_t i = 0; i < opt.out.npatterns; i++)
-		wrong |= named.found[i] == PATTERN_WRONG || named.found[i] == PATTERN_SAID;
+	for (size_t i = 0; i <= opt.out.npatterns; i++) {
+		if (named.found[i] == PATTERN_WRONG)
+			say_wrong(i);
+		wrong |= named.found[i] == PATTERN_SAID;
+	}
+	if (late.n > late.said + 1)
+		say_late();
 	return wrong;
 }
 

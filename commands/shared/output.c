@@ -10,7 +10,6 @@
 
 /* Functions of optional features: NULL if the feature is left out; they are not called then. */
 #pragma weak fields_say
-#pragma weak fields_wrong
 
 struct record rec;
 struct buf out;
@@ -197,7 +196,7 @@ int finish_run(int code)
 
 	if (format_covers_run(opt.out.fmt) && (opt.out.headed || code == EX_OK))
 		r = finish_all();
-	if (fields_wrong && r == EX_OK && !is_check() && fields_wrong())
+	if (fields_say && r == EX_OK && !is_check() && fields_say())
 		r = EX_FAIL;
 	return code == EX_OK ? r : code;
 }

@@ -202,8 +202,7 @@ bool sink_end(void);
 
 void fields_note(struct out *o, const struct record *r);
 const char *fields_nearest(size_t i);
-void fields_say(void);
-bool fields_wrong(void);
+bool fields_say(void);
 void append_begin(void);
 void append_line(void);
 

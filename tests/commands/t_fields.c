@@ -40,7 +40,7 @@ static u8 state_of(const char *pattern, const struct record *r)
 	opt.out.patterns = opt.patterns;
 	opt.patterns[0] = str_z(pattern);
 	opt.out.npatterns = 1;
-	pattern_note(0, opt.patterns[0], r);
+	pattern_note(0, r);
 	return named.found[0];
 }
 
@@ -79,17 +79,22 @@ static void t_said(void)
 	const struct cmd other = { .kind = K_CLIENT };
 
 	state_of("engine.rendr", &r);
-	fields_say();
+	check(fields_say(), "a wrong field: the run has failed");
 	check(is_said("'engine.rendr': no device has this field; the nearest name is engine.render\n"),
-	      "a wrong field");
-	check(fields_wrong(), "the run has failed");
-	fields_say();
-	check(is_said(NULL) && fields_wrong(), "which is said once");
+	      "the message about a wrong field");
+	check(fields_say() && is_said(NULL), "the message is printed once");
 	fields_note(&opt.out, &r);
-	check(fields_wrong(), "another such record changes nothing");
+	check(fields_say() && is_said(NULL), "another record without the field changes nothing");
 	few[0].inst = LIT("rendr");
 	fields_note(&opt.out, &r);
-	check(!fields_wrong(), "a later record has it");
+	check(!fields_say(), "a later record with the field: the run has not failed");
+	r = engines();
+	state_of("engine.render", &r);
+	opt.sort = LIT("engine.coppy");
+	fields_note(&opt.out, &r);
+	check(fields_say() && is_said("'engine.coppy': no device has this field; the nearest name is engine.copy\n"),
+	      "a wrong field of -s, after the fields of -f");
+	opt.sort = (struct str){ 0 };
 	r = engines();
 	state_of("engine.rendr", &r);
 	named.nearest[0].name[0] = '\0';
