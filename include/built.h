@@ -5,8 +5,8 @@
 #ifndef BUILT_H
 #define BUILT_H
 
-/* HAS(feature) is 1 if the feature is built in, else 0. It can also be used in the condition of
- * #if. */
+/* HAS(feature) is 1 if gpustat is built with the feature, else 0. It can also be used in the
+ * condition of #if. */
 #define HAS(feature) HAS_UNLESS(WITHOUT_##feature)
 #define HAS_UNLESS(without) HAS_SECOND(LEFT_OUT_, without)
 #define HAS_SECOND(before, without) SECOND(before##without 1, 1, 0)

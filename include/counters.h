@@ -24,14 +24,17 @@ enum unit {
 enum desc {
 #define STORED(id, ...) D_##id,
 #include "quantities.h"
-	/* D_SUM_*: sums over the clients of a device or of a cgroup */
-	D_SUM_BUSY, D_SUM_UTIL, /* busy time, and work done, in 10^-9 of the engine's capacity */
-	D_SUM_DCYCLES, D_SUM_DNS,     /* an engine's busy cycles, and busy ns, in this interval */
-	/* sums of the counters' increases since the first reading; these sums never decrease */
+	/* D_SUM_*: sums over the clients of a device or of a cgroup that no filter of the command
+	 * line hides */
+	D_SUM_BUSY, D_SUM_UTIL, /* an engine's busy time and work in 10^-9 of its capacity */
+	/* an engine's busy cycles, and busy ns, since the previous reading */
+	D_SUM_DCYCLES, D_SUM_DNS,
+	/* D_SUM_NS, D_SUM_CYCLES and D_SUM_TOTAL_CYCLES: increases of the clients' counters since
+	 * the first reading; these sums never decrease */
 	D_SUM_NS, D_SUM_CYCLES, D_SUM_TOTAL_CYCLES,
 	D_SUM_TOTAL, D_SUM_SHARED, D_SUM_RESIDENT, D_SUM_PURGEABLE, D_SUM_ACTIVE,
-	/* D_ALL_*: like D_SUM_NS, D_SUM_CYCLES and D_SUM_TOTAL_CYCLES, but they include clients
-	 * that a filter hides */
+	/* D_ALL_*: sums like D_SUM_NS, D_SUM_CYCLES and D_SUM_TOTAL_CYCLES, but over all clients of
+	 * a device or group: those that a filter of the command line hides are included */
 	D_ALL_NS, D_ALL_CYCLES, D_ALL_TOTAL_CYCLES,
 	D_COUNT
 };
@@ -59,8 +62,8 @@ enum rule {
 #define NONE 0u
 
 /* Properties of a quantity: how it changes with time and how it is summed over clients.
- * quantities[] has a row for each enumerator of enum desc. Enumerators that have no row in
- * quantities.h, such as D_SUM_BUSY, are levels. */
+ * quantities[] has one row for each enumerator of enum desc; an enumerator without a row in
+ * quantities.h, such as D_SUM_BUSY, is a level (CO_LEVEL). */
 struct quantity {
 	u8 course; /* CO_* of enum course (parse.h): how the quantity changes with time */
 	bool is_signed;
@@ -74,8 +77,8 @@ extern const struct quantity quantities[D_COUNT];
 /* A copy of one counter of an entity, made by reg_first(), reg_next() or reg_find(). It is valid
  * until another counter is added to that entity. */
 struct counter {
-	/* line of the registry that holds the counter; the counter is in the slot `slot` of this
-	 * line */
+	/* index of the line that holds the counter (struct line in counters.c); `slot` is the
+	 * counter's place in this line */
 	u32 line;
 	u16 inst;
 	u8 desc, flags, slot;
@@ -83,7 +86,7 @@ struct counter {
 enum {
 	CF_SEEN = 1, /* the counter has a value in this reading */
 	CF_BASE = 2, /* the counter has a baseline: a value from which an increase is computed */
-	CF_RATE = 4, /* the counter has a rate, and therefore a struct history */
+	CF_RATE = 4, /* a rate is computed for the counter, so it has a struct history */
 	/* the counter had a value in an earlier reading; that value may be no valid baseline now */
 	CF_OLD = 8,
 	/* the value is stored in the member `now` of a struct history, because it exceeds 32 bits
@@ -97,11 +100,12 @@ enum {
 /* An entity: an object that has counters, for example a device or a client. A struct entity is the
  * first member of each row of the tables of such objects. */
 struct entity {
-	/* first: registry line with the entity's first counters, 0 if it has none; at: line and
-	 * slot of the counter stored last, 0 if none was stored */
+	/* first: index of the line (struct line in counters.c) that holds the entity's first
+	 * counters, 0 if it has none; at: line and slot of the counter stored last, 0 if none was
+	 * stored */
 	u32 first, at;
 	u16 count;
-	/* number of values of the last reading that were left out because a table was full */
+	/* number of the entity's values that the last reading left out because a table was full */
 	u16 dropped;
 	u8 kind;       /* enum kind: the type of the structure that contains this struct entity */
 	bool used;
@@ -166,25 +170,26 @@ struct device {
 	const char *no_engines, *no_memory, *no_sensors;
 };
 
-/* A process that holds a client. */
+/* A process that has a device node open and so holds a DRM client. */
 struct task {
 	u32 pid, refs, cgroup;
 	u16 next;      /* next row of tasks[] in the same chain of the hash table */
 	/* number of the last scan that found that the pid still belongs to this process */
 	u32 checked;
 	u64 start; /* start time of the process in clock ticks since boot; UINT64_MAX if unknown */
-	i64 read;      /* time in ns at which the members below were read */
+	i64 read;      /* time in ns at which comm and the members after it were read from /proc */
 	/* name of the process, at most 16 bytes (TASK_COMM_LEN); any byte but NUL may occur */
 	char comm[16];
 	u8 comm_len;
 	bool has_comm;
-	/* enum lineage: tells whether the process descends from a process of -p --children */
+	/* enum lineage: whether the process descends from a process of the option -p --children */
 	u8 lineage;
 };
-/* NO_LINEAGE: not known yet; OTHER_TREE: no descendant of a process of -p; IN_TREE: a descendant */
+/* NO_LINEAGE: not determined yet; OTHER_TREE: the process is no descendant of a process that the
+ * option -p names; IN_TREE: it is one of these processes or a descendant */
 enum lineage { NO_LINEAGE, OTHER_TREE, IN_TREE };
 
-/* One descriptor through which a process holds a client. */
+/* A holder: one file descriptor through which a process holds a DRM client. */
 struct holder {
 	u32 pid, fd, task, client;
 	u32 next_client;       /* row of the next holder of the same client in holders[] */
@@ -214,12 +219,14 @@ struct client {
 	u32 name, other;
 	u32 skipped;               /* number of malformed lines in the client's fdinfo */
 	u32 read_sample;           /* number of the last sample in which the client was read */
-	u16 next;    /* next row of clients[] in the same chain of the hash table */
-	u16 next_shown; /* next client in the list that starts at first_shown of its group */
+	u16 next;    /* row in clients[] of the next client with the same hash of its key */
+	/* row in clients[] of the next shown client of the same process; the list starts at the
+	 * member first_shown of struct group */
+	u16 next_shown;
 	u8 keykind;
 	bool hidden; /* a filter of the command line excludes the client */
-	/* the client's values of earlier readings are included in D_SUM_* (in_sums), in D_ALL_*
-	 * (in_all_sums) */
+	/* true if D_SUM_* (in_sums) and D_ALL_* (in_all_sums) include the values of this client up
+	 * to its previous reading */
 	bool in_sums, in_all_sums;
 };
 
@@ -236,10 +243,11 @@ struct group {
 	u32 device, cgroup, next;
 	/* number of shown clients of the group, and number of all its clients, in this sample */
 	u32 clients, members;
-	/* the members from here on are set only for K_PROCESS; cgroup is NONE then */
+	/* pid, start, first_shown and keep are set only if e.kind is K_PROCESS; cgroup is NONE
+	 * then */
 	u32 pid;
-	/* start time of the process as in struct task; it tells the process from a later one with
-	 * the same pid */
+	/* start time of the process as in struct task; it distinguishes the process from a later
+	 * one with the same pid */
 	u64 start;
 	u16 first_shown; /* row in clients[] of the first shown client of the process */
 	/* the process still runs: its row is kept when it has no clients, so that its totals
@@ -250,7 +258,8 @@ struct group {
 /* Facts from /proc about a process that owns clients. Row n of taskinfos[] belongs to row n of
  * tasks[]. */
 struct taskinfo {
-	u32 pid, read_no; /* read_no: number of the pass over all clients that last read this row */
+	/* read_no: number of the last reading of all clients that updated this row */
+	u32 pid, read_no;
 	u64 start;
 	u32 user, cmdline;  /* texts: name of the user, and command line of the process */
 	u32 uid;
@@ -282,8 +291,8 @@ enum {
 	MAX_NAME = 128,
 };
 
-/* Tables that grow. Code may access only row NONE of devices[], and the rows that struct row_counts
- * counts: memory after them may not exist. */
+/* Tables that grow while the program runs. Code may access only row NONE of devices[], and in each
+ * table the rows up to its number in nrows: memory after them may not exist. */
 extern struct device *devices;
 extern struct client *clients;
 extern struct holder *holders;
@@ -321,8 +330,8 @@ extern struct registry {
 	bool saw_others; /* at least one process of another user could be read */
 	/* D_ALL_* (sums that include hidden clients) are computed for devices and groups */
 	bool all_sums;
-	/* Returns the group to whose sums a client is added. If group_of is NULL, it is the group
-	 * of the owner's cgroup. */
+	/* Returns the group to whose sums the values of the client c are added. If group_of is
+	 * NULL, this is the group of the cgroup of the client's owner. */
 	struct group *(*group_of)(struct client *c);
 } registry;
 
@@ -336,8 +345,8 @@ bool reg_put_as(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 sta
 /* Like reg_put_as() with PUT_FIRST: the first value in a reading is kept. */
 bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t);
 void count_implausible(const char *where, struct str sensor, u8 range, u64 v);
-/* Like reg_put(), for a sensor for which the driver states a highest value `limit`: readings far
- * above it are not stored, see is_plausible(). limit 0: the driver states none. */
+/* Like reg_put(), for a sensor whose driver reports a highest value `limit`: a reading far above it
+ * is not stored, see is_plausible(). limit 0: the driver reports none. */
 void reg_put_limited(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u64 limit);
 void reg_add(struct entity *e, u8 desc, struct str inst, u64 v);
 void reg_put_previous(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, i64 below);
@@ -351,12 +360,12 @@ void reg_baseline(const struct counter *c, u64 v, i64 t);
 struct counter *counter_find(const struct entity *e, u8 desc, u16 inst, struct counter *c);
 struct counter *reg_next(struct counter *c);
 enum desc_class { DESC_ANY, DESC_ENGINE, DESC_REGION, DESC_RESIDENT, DESC_CLASSES };
-/* Like reg_first() and reg_next(), but these functions return only counters whose quantity belongs
- * to the class. */
+/* Like reg_first() and reg_next(), but only for counters whose quantity belongs to the class. */
 struct counter *counter_first_of(const struct entity *e, struct counter *c, enum desc_class class);
 struct counter *reg_next_of(struct counter *c, enum desc_class class);
-/* The macros return NULL if the entity has no such counter. The returned pointer is valid until the
- * end of the enclosing block, because it points to a compound literal. */
+/* reg_first(), reg_first_of() and reg_find() return NULL if the entity has no such counter. The
+ * returned pointer is valid until the end of the enclosing block, because it points to a compound
+ * literal. */
 #define reg_first(e) reg_first_of((e), DESC_ANY)
 #define reg_first_of(e, class) counter_first_of((e), &(struct counter){ 0 }, (class))
 #define reg_find(e, desc, inst) counter_find((e), (desc), (inst), &(struct counter){ 0 })
@@ -438,21 +447,20 @@ struct event {
 	/* index in pmus[]; NONE if no PMU restricts the CPUs on which the event can be opened */
 	u32 pmu;
 	u64 config[MAX_CONFIGS];
-	/* sample_period, or the sampling frequency in Hz if freq is set; 0: the default of the
-	 * command line applies */
+	/* sampling period as a number of counts, or sampling frequency in Hz if freq is set; 0: the
+	 * default of the command line applies */
 	u64 period;
-	/* number of units, in 10^-scale_point, that one count is worth; 0: the value is not
-	 * scaled */
+	/* a count is worth scale / 10^scale_point units; scale 0: the count is not scaled */
 	u64 scale;
 	u8 scale_point;
 	u8 rule;       /* enum rule: R_COUNT, R_RATE, R_PER_READ, R_LEVEL or R_SHARE */
 	u8 precise;    /* member precise_ip of perf_event_attr, 0 to 3 */
-	bool denied;   /* the user may not read the event's number in tracefs: only root may */
+	bool denied;   /* the event is a tracepoint whose number in tracefs only root may read */
 	/* hidden: the event is counted because another event needs it, but is not shown */
 	bool freq, per_pkg, no_inherit, hidden;
 	bool elsewhere; /* the event's PMU counts only on CPUs that the option --cpu excludes */
-	/* the event comes from an alias for engines of which one may not exist: ENOENT is not an
-	 * error then */
+	/* the event is one of xe's engine events that were guessed because /sys lists no engine:
+	 * ENOENT from perf_event_open(2) is not an error */
 	bool guess;
 	u8 bp;         /* for a breakpoint: member bp_type of perf_event_attr */
 	u16 mods;      /* EM_* bits of enum evmod: modifiers of the event */
@@ -461,10 +469,10 @@ struct event {
 	u16 group;
 	u16 set;       /* index in evsets[] of the event's set; this is not the id of the set */
 	/* events with the same number are one event on several PMUs, and their counts are summed;
-	 * 0: no such event */
+	 * 0: no other event has the number */
 	u16 row;
-	/* number (from 0) of the result row of the event at each site: events with the same number
-	 * are added in sources/perf/perfevent.c */
+	/* position (from 0) of the event's row among the rows of each site; events with the same
+	 * position are summed (sources/perf/perfevent.c) */
 	u16 sum;
 	/* number of counts of this event after which the next event set becomes active; 0: no
 	 * limit */
@@ -493,8 +501,9 @@ struct tally {
 	u64 value, enabled, running;
 };
 
-/* Reasons why a row of stat has no value; CS_COUNTED: the row has a value. If the counts of a row
- * have different reasons, the one that is last in this list is shown, because it explains more. */
+/* Reasons why a row in the output of stat has no value; CS_COUNTED: the row has a value. A row can
+ * be the sum of several counts: if they have different reasons, the reason that is last in this
+ * list is shown, because it explains more. */
 enum cstate {
 	CS_COUNTED, CS_NEVER_RAN, CS_NO_ROOM, CS_NOT_ENABLED, CS_PINNED, CS_GONE, CS_OFFLINE,
 	CS_RETURNED, CS_NO_LEADER, CS_NO_SLOT, CS_NO_FILES, CS_NO_GROUP, CS_UNREADABLE,
@@ -506,11 +515,11 @@ enum cstate {
 	CS_STATES
 };
 
-/* A count: one event on one CPU or of one task. It has an open descriptor, or a state that tells
- * why it has none. */
+/* A count: one event on one CPU or of one task. It has an open descriptor, or its member `state` is
+ * the reason why it has none. */
 struct count {
 	u32 event, row;
-	i32 fd;          /* descriptor of the opened perf event; -1 if it is not open */
+	i32 fd;          /* file descriptor of the perf event; -1 if it is not open */
 	/* number of the CPU on which the event is counted; -1: all CPUs on which the task runs */
 	i32 cpu;
 	u32 pid;         /* pid of the task whose events are counted; 0: all tasks */
@@ -518,12 +527,14 @@ struct count {
 	 * index if it is read alone */
 	u32 leader;
 	u32 site;
-	/* this count is a leader: one read of it returns the counts of its whole group */
+	/* true if this count is a group leader: one read of it returns the counts of its group */
 	bool members;
 	bool virt;       /* this is a virtual counter, which has no perf event */
-	/* the event was enabled to trigger a switch of event sets, and has not overflowed since */
+	/* overflows of this event make the next event set active: it was enabled for that, and has
+	 * not overflowed since */
 	bool armed;
-	/* the count's ring also receives the records of mappings and process names (MMAP, COMM) */
+	/* the ring buffer of this count also receives records of mappings and process names (MMAP,
+	 * COMM) */
 	bool tracks;
 	bool live; /* for a virtual counter: it is enabled, and was read at least once since then */
 	bool off;        /* the count is disabled at present */
@@ -533,11 +544,11 @@ struct count {
 	bool ring;
 	u64 id;          /* id of the event in the kernel, which samples contain */
 	u32 next_id;
-	u8 state;        /* enum cstate: CS_COUNTED, or why there is no count */
+	u8 state;        /* enum cstate: CS_COUNTED, or the reason why there is no count */
 	struct tally now, was;
 };
 
-/* A site: the CPU, core, socket, process, task or cgroup for which a row of stat counts. Each event
+/* A site: the CPU, core, socket, process, task or cgroup for which stat prints a row. Each event
  * has one row per site. */
 struct site {
 	/* numbers of CPU, core and so on in the topology, and the level of the cache; -1: all of
@@ -557,12 +568,12 @@ struct site {
 struct evrow {
 	struct entity e; /* the row as an entity; e.kind is K_EVENT */
 	u32 event, site;
-	u32 places;      /* number of counts of the row that have a value */
-	u8 state;        /* enum cstate: CS_COUNTED, or why the row has no value */
+	u32 places;      /* number of counts that are summed in the row and have a value */
+	u8 state;        /* enum cstate: CS_COUNTED, or the reason why the row has no value */
 	/* number of decimal places of value: the row's value is value / 10^point in the event's
 	 * unit */
 	u8 point;
-	bool neg;        /* the row's value is negative: -value */
+	bool neg; /* true if the row's value is negative; the member `value` has its amount */
 	/* some counts of the row were not opened, because the process has too many open files: the
 	 * row has no value */
 	bool cut;
@@ -590,8 +601,8 @@ struct evset {
 	 * set active */
 	i64 timeout;
 	u64 turns, turns_was;
-	/* time in ns for which the set was active since the start: until now (active), until this
-	 * interval began (active_was) */
+	/* time in ns for which the set was active since the start of counting: until now (active),
+	 * and until the start of this interval (active_was) */
 	i64 active, active_was;
 	bool failed;    /* none of the set's events can be counted: the set is skipped */
 };
@@ -616,8 +627,8 @@ extern struct evset evsets[MAX_SETS];
 struct ratio {
 	u64 micros;         /* the ratio in units of 10^-6 */
 	u8 decimals;        /* number of decimals in output for people, 0 to 6 */
-	/* percent: the ratio is shown in percent; rate: it is a count per second, shown with K, M
-	 * or G */
+	/* percent: the ratio is shown in percent; rate: the ratio is a count per second, shown with
+	 * the prefix K, M or G */
 	bool percent, rate;
 	const char *words;
 };

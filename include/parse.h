@@ -88,9 +88,9 @@ bool glob_match(struct str pat, struct str s, struct str *star);
 int str_cmp(struct str a, struct str b);
 int str_order(struct str a, struct str b);
 
-/* Search for the name in a list that is most similar to a text, for messages with "did you mean".
- * Initialise it with { .text = text }, and call nearest_try() for each name. name.p is NULL if no
- * name is similar. The names must stay valid as long as the structure is used. */
+/* Search for the name that is most similar to a text, for messages with "did you mean". Initialise
+ * the structure with { .text = text }, and call nearest_try() for each name of the list. name.p is
+ * NULL if no name is similar. The names must stay valid as long as the structure is used. */
 enum { MAX_NEAR = 32 };
 struct nearest {
 	struct str text, name;
@@ -116,22 +116,22 @@ bool parse_interval(struct str s, i64 *ns);
 
 /* FD_*: keys of the lines of an fdinfo file (Documentation/gpu/drm-usage-stats.rst). */
 enum fdfield {
-	FD_NONE, /* a known key that this program does not use */
-	FD_BAD,  /* a malformed line, which is skipped and counted */
+	FD_NONE, /* a key of fdinfo that this program does not use, for example pos */
+	FD_BAD,  /* a malformed line of fdinfo, which is skipped and counted */
 	FD_DRIVER, FD_PDEV, FD_CLIENT, FD_NAME, FD_PASID,
 	/* keys of engine values; fdline.name is the name of the engine */
 	FD_BUSY_NS, FD_CYCLES, FD_TOTAL_CYCLES, FD_CAPACITY, FD_MAXFREQ, FD_CURFREQ, FD_BUSY_PCT,
 	/* keys of memory values in bytes; fdline.name is the name of the region. FD_MEMORY is the
 	 * old spelling of FD_RESIDENT. */
 	FD_TOTAL, FD_SHARED, FD_RESIDENT, FD_MEMORY, FD_PURGEABLE, FD_ACTIVE,
-	FD_OTHER, /* a key that drm-usage-stats.rst does not define */
+	FD_OTHER, /* a key of fdinfo that drm-usage-stats.rst does not define */
 };
 
 struct fdline {
 	u8 key;          /* enum fdfield: the key of the line */
-	/* name of the engine or region; for other keys, the key as it is written */
+	/* name of the engine or region that the key contains; for other keys, the key itself */
 	struct str name;
-	struct str text; /* value of the line as text, without blanks at both ends */
+	struct str text; /* value of the line as text, without blanks at its start and end */
 	u64 n;           /* value of the line as a number of ns, cycles, Hz, bytes or 1/1000 % */
 };
 
@@ -150,7 +150,8 @@ bool parse_stat_start(struct str stat, u64 *ticks);
 bool parse_cgroup(struct str text, struct str *path);
 
 struct container {
-	/* texts from the path of a container's cgroup; p is NULL if the text is unknown */
+	/* container id, pod id and kind of container, as parts of the path of its cgroup; p is NULL
+	 * if the part is unknown */
 	struct str id, pod, kind;
 };
 
@@ -169,7 +170,7 @@ bool parse_rknpu(struct str *text, struct str *core, u64 *millipercent);
 u64 muldiv(u64 a, u64 b, u64 c);
 
 /* Courses: how a value changes with time. A level may increase or decrease. For a counter, the
- * enumerator tells the meaning of a reading that is lower than the previous one. */
+ * enumerator defines the meaning of a reading that is lower than the previous one. */
 enum course {
 	CO_LEVEL,  /* a level, not a counter: no increase is computed */
 	/* a counter: lower readings are ignored until a reading exceeds the highest one
@@ -184,9 +185,9 @@ enum course {
 	CO_METER,
 };
 
-/* Stores the increase from the reading `was` to the reading `now` in *d. Returns false if the
- * increase is unknown. most: largest possible increase between the two readings; UINT64_MAX:
- * unknown. */
+/* Stores in *d the increase from the reading `was` of a counter to its reading `now`. Returns false
+ * if the increase is unknown. most: largest possible increase between the two readings; UINT64_MAX:
+ * no limit is known. */
 bool course_delta(u8 course, u64 was, u64 now, u64 most, u64 *d);
 u64 course_base(u8 course, u64 was, u64 now);
 
@@ -199,23 +200,25 @@ struct history {
 	i64 below;
 };
 
-/* Results of meter_step(): tell whether the increase of a CO_METER counter is known. */
+/* Results of meter_step(): whether the increase of a CO_METER counter is known. */
 enum meter {
 	METER_KNOWN,   /* the increase is now - was */
-	/* the increase is unknown: it is more than the device can have used, or the counter was
-	 * restarted */
+	/* the increase is unknown: it is larger than a device can cause in the time between the
+	 * readings, or the counter was restarted */
 	METER_JUMP,
-	/* the reading is lower than earlier ones: the next readings will show whether it is a dip
-	 * or a restart */
+	/* the increase is unknown: the reading is lower than earlier ones, and only the next
+	 * readings will show whether this is a dip or a restart */
 	METER_UNKNOWN,
 };
 u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range);
 
-/* State for a file that counts energy: its last reading, and the sum of its increases. */
+/* State for a file in which the kernel counts energy: its last reading, and the sum of its
+ * increases. */
 struct energy {
-	struct history h; /* energy as the file counts it, plus the wraps of its counter */
-	/* sum of the increases in uJ; it decreases by 1 at an increase that is not known, so that
-	 * readers notice */
+	/* energy that the file has counted; each wrap of the file's counter is added */
+	struct history h;
+	/* sum of the increases in uJ. An increase that is not known decreases it by 1, so that
+	 * readers notice the gap. */
 	u64 sum;
 	u64 wrapped;
 	bool has_reading;
@@ -237,8 +240,9 @@ struct bounds {
 	 * degree Celsius) */
 	i64 low, high;
 	u64 per_second; /* largest plausible increase of a counter per second; 0: unknown */
-	/* A reading greater than times * limit + more is not plausible; limit is the highest of the
-	 * limits that the driver reports for the sensor. times 0: the limit is not compared. */
+	/* A reading greater than times * limit + more is not plausible, where `limit` is the
+	 * highest limit that the driver reports for the sensor. times 0: the reading is not
+	 * compared with it. */
 	u32 times, more;
 };
 extern const struct bounds ranges[RANGES];
@@ -296,13 +300,13 @@ struct evitem {
 	u8 bp; /* EF_MEM: bits of the accesses that are counted: 1 read, 2 write, 4 execute */
 	/* uprobe or kprobe: the probe is at the return from the function, not at its entry */
 	bool returns;
-	/* grouped: the event is in a group; opens, closes: it is the first, the last event of the
-	 * group */
+	/* grouped: the event is in a group {...}; opens: it is the first event of the group;
+	 * closes: it is the last one */
 	bool grouped, opens, closes;
 };
 
-/* State of parsing a list of events, or of terms; initialise it with { .rest = text }. After an
- * error, why is the reason, and at is the part of the text that is wrong. */
+/* State of parsing a list of events, or of the terms of an event. Initialise the structure with
+ * { .rest = text }. After an error, why is the reason, and at is the wrong part of the text. */
 struct evlist {
 	struct str rest, at;
 	const char *why;

@@ -8,8 +8,8 @@
 
 /* --- perfstream.c: the records of perf rings -------------------------------------------------- */
 
-/* Constants of linux/perf_event.h, under names of our own: the header of the build machine may be
- * older than the kernel on which the program runs. PS_*: PERF_SAMPLE_*. */
+/* Constants of linux/perf_event.h under names of this program, because the header of the build
+ * machine may be older than the kernel on which the program runs. PS_*: PERF_SAMPLE_*. */
 enum {
 	PS_IP = 1, PS_TID = 2, PS_TIME = 4, PS_ADDR = 8, PS_READ = 16, PS_CALLCHAIN = 32,
 	PS_ID = 64, PS_CPU = 128, PS_PERIOD = 256, PS_STREAM_ID = 512, PS_RAW = 1 << 10,
@@ -49,7 +49,8 @@ struct pformat {
 	/* perf_event_attr.sample_id_all: each record that is not a sample ends with a struct
 	 * sample_id */
 	bool id_all;
-	/* no event requests build IDs: the bit PM_BUILD_ID of MMAP2 records is ignored */
+	/* no event requests build IDs: then the bit PM_BUILD_ID in MMAP2 records has no meaning and
+	 * is ignored */
 	bool no_build_ids;
 };
 
@@ -59,7 +60,7 @@ struct prec {
 	u32 type;
 	u16 misc;
 	u8 mode;      /* enum pmode: CPU mode in which the record was written */
-	u64 have;     /* PS_* bits: tell which of the members from pid to payload are set */
+	u64 have;     /* PS_* bits of the members from pid to payload that the record contains */
 	u32 pid, tid, cpu;
 	u64 time, id, stream;
 	u64 ip, addr, period, cgroup;
@@ -78,7 +79,8 @@ struct prec {
 	 * len is the number of namespaces. */
 	u64 len, pgoff;
 	u64 ino, generation, lost;
-	u32 major, minor, prot, flags; /* In KSYMBOL, prot is the type of the kernel symbol. */
+	/* prot: protection of the mapping in MMAP2; type of the symbol in KSYMBOL */
+	u32 major, minor, prot, flags;
 	struct str name, build_id;
 };
 
@@ -87,8 +89,8 @@ struct prec {
 struct ring {
 	const char *p;
 	u64 size, head, tail;
-	/* number of times that the rest of the ring buffer was skipped, because it did not begin
-	 * with a valid record */
+	/* number of times that all unread bytes of the ring buffer were skipped, because they did
+	 * not begin with a valid record */
 	u64 corrupt;
 };
 
@@ -120,15 +122,16 @@ enum { MAX_OA_COUNTERS = 256 }; /* maximum number of counters of a metric set */
 enum { OA_TIME, OA_CLOCK, OA_A, OA_B = OA_A + 64, OA_C = OA_B + 8, OA_SLOTS = OA_C + 8 };
 
 /* Width of a counter in an OA report: 32, 40 or 64 bits. A counter of 40 bits (OW_U40) is split:
- * its 32 low bits are in one place of the report, its high byte in another. */
+ * its 32 low bits are at one offset in the report, its high byte at another. */
 enum oawidth { OW_U32, OW_U40, OW_U64 };
 
 /* A run of n counters that are consecutive both in the OA report and in the array of slots. */
 struct oarun {
 	/* slot: slot of the first counter; n: number of counters; width: enum oawidth */
 	u8 slot, n, width;
-	u8 high; /* only with OW_U40: offset in the report of the first counter's high byte */
-	u16 at;            /* offset in bytes of the first counter in the report */
+	/* only with OW_U40: offset in bytes in the report of the first counter's high byte */
+	u8 high;
+	u16 at;            /* offset in bytes in the report of the first counter */
 };
 
 enum oahead {
@@ -142,7 +145,7 @@ enum { OA_REPORT_BYTES = 640 /* size in bytes of the longest OA report */ };
 
 /* A format of OA reports: a value of enum drm_i915_oa_format, a format of xe, or both. */
 struct oaformat {
-	const char *name;  /* name of the format, for example "A32u40_A4u32_B8_C8" */
+	const char *name;  /* name of the OA report format, for example "A32u40_A4u32_B8_C8" */
 	/* name of the format in metric files (attribute oa_format); NULL if no file has it */
 	const char *xml;
 	char letter[4]; /* letters in the names of the counters in the A slots: "A", "M" or "PEC" */
@@ -150,8 +153,10 @@ struct oaformat {
 	 * oaplan.bytes */
 	u16 size;
 	u8 head;           /* enum oahead: layout of the report's header */
-	u8 i915;           /* number of the format in i915's interface; 0: i915 does not have it */
-	u8 recorded; /* number of the format in recordings of xe's OA streams; 0: it has none */
+	/* number of the format in the interface of i915; 0: i915 does not have the format */
+	u8 i915;
+	/* number of the format in recordings of xe's OA streams; 0: no recording has the format */
+	u8 recorded;
 	bool has_xe;
 	u8 nruns;
 	/* value of the property DRM_XE_OA_PROPERTY_OA_FORMAT: type | select << 8 | size << 16 | bc
@@ -180,21 +185,21 @@ struct oareport {
 	/* frequencies of the GPU's unslice and slice clocks in Hz; 0 before gen8 */
 	u64 unslice_hz, slice_hz;
 	u8 reason;                /* enum oareason: why the OA unit wrote the report */
-	/* ctx is valid: false on gen7, and if the report marks its context id as invalid */
+	/* true if ctx is valid; false on gen7, and if the report marks its context id as invalid */
 	bool has_ctx;
 	bool has_ticks;
 };
 
-/* Decodes the header of an OA report into *r. gen: graphics generation times 100, for example 750
- * Haswell, 800 Broadwell, 1255 DG2, 1270 Meteor Lake, 2000 Lunar Lake. exponent: exponent of the OA
- * timer's period, which only gen7 needs; -1: unknown. */
+/* Decodes the header of an OA report into *r. gen: version of the graphics hardware, major.minor
+ * times 100: 750 is Haswell (7.5), 800 Broadwell, 1255 DG2 (12.55), 1270 Meteor Lake, 2004 Lunar
+ * Lake (20.04). exponent: exponent of the OA timer's period, which only gen7 needs; -1: unknown. */
 void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *report,
 		   struct oareport *r);
 
 u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to);
 
-/* Result of comparing two consecutive OA reports: tells whether the differences of their counters
- * are known. The id and the timestamps of the reports decide. */
+/* Result of comparing two consecutive OA reports: whether the differences of their counters are
+ * known. This is found from the ids and timestamps of the reports. */
 enum oastep {
 	STEP_KNOWN,     /* the differences of the counters are known */
 	/* the GPU has not written the later report yet: its id and its timestamp are 0 */
@@ -216,17 +221,17 @@ u64 oa_longest(const struct oaformat *f, u64 ts_hz, u64 max_hz);
  * precedes b. longest: the result of oa_longest(). */
 u8 oa_step(const struct oaformat *f, const char *a, const char *b, u64 longest);
 
-/* A plan for reading OA reports: the counters of a format that are read, all of them or those in
- * selected slots. */
+/* A plan for reading OA reports: which counters of a report format are read, all of them or those
+ * in selected slots. */
 struct oaplan {
 	const struct oaformat *format;
-	/* least size of a report in bytes: it must include the last counter of the format. Reports
-	 * in recordings may lack the padding at their end */
+	/* smallest number of bytes of a report, which includes the last counter of the format: a
+	 * report in a recording may be shorter than the kernel's by the padding at its end */
 	u16 bytes;
 	u8 nparts;
 	struct oapart {
-		/* a part of a run of counters: run is the index in format->runs; the counters from
-		 * number `from` up to `to` - 1 of this run are read */
+		/* a part of the run of counters format->runs[run]: the counters number `from` to
+		 * `to` - 1 of this run are read */
 		u8 run, from, to;
 	} parts[OA_SLOTS];
 };
@@ -257,9 +262,10 @@ bool oafilter_match(struct oafilter *f, const struct oareport *r);
 /* Types of the records in an OA stream or in a recording of one. */
 enum oatype {
 	OT_SAMPLE, OT_REPORT_LOST, OT_BUFFER_LOST, OT_VERSION, OT_INFO, OT_TOPOLOGY, OT_CORRELATION,
-	/* EU stall samples, and the loss of some: these records occur only in recordings */
+	/* samples of EU stalls, and the loss of such samples: these records occur only in
+	 * recordings */
 	OT_STALLS, OT_STALLS_LOST,
-	/* numbers of the GPU (EU count and others), as put_oadevice() writes them; only in
+	/* properties of the GPU, such as its number of EUs, as put_oadevice() writes them; only in
 	 * recordings by gpustat */
 	OT_NUMBERS,
 	OT_UNKNOWN, /* a record type that this program does not know: the record is skipped */
@@ -292,9 +298,9 @@ struct oainfo {
 bool oarec_version(struct str body, u32 *version);
 bool oarec_info(struct str body, struct oainfo *i);
 bool oarec_correlation(struct str body, u64 *cpu_ns, u64 *gpu_ts);
-/* Decodes the body of a record OT_STALLS or OT_STALLS_LOST. Stores in *ns the time of
- * CLOCK_MONOTONIC in ns at which the samples were read, and in *samples the bytes after this time.
- * Returns false if the body is too short. */
+/* Decodes the body of an OT_STALLS or OT_STALLS_LOST record of a recording. Stores in *ns the time
+ * of CLOCK_MONOTONIC in ns at which the samples were read, and in *samples the bytes after this
+ * time. Returns false if the body is too short. */
 bool oarec_stalls(struct str body, u64 *ns, struct str *samples);
 void put_oarec(struct buf *b, bool xe, u8 type, struct str body);
 void put_oainfo(struct buf *b, const struct oainfo *i);
@@ -321,10 +327,11 @@ enum { STALL_BYTES = 64 /* size in bytes of an EU stall sample, the same on all 
 /* A layout of the EU stall samples that xe returns. */
 struct stallformat {
 	u8 version;           /* lowest version of the graphics IP that has this layout */
-	/* number of bits of the instruction address, which starts at bit 0 and is in units of 8
-	 * bytes */
+	/* number of bits of the instruction address, which begins at bit 0 of the sample and has
+	 * the unit 8 bytes */
 	u8 address_bits;
-	/* first bit of the 8-bit count of each reason; 0 if the layout does not have the reason */
+	/* for each reason: number of the first bit of its 8-bit count in the sample; 0 if the
+	 * layout does not have the reason */
 	u8 at[STALL_REASONS];
 };
 
@@ -343,12 +350,13 @@ bool stall_next(const struct stallformat *f, struct str *samples, struct stall *
 /* --- counter streams of msm ------------------------------------------------------------------- */
 
 enum {
-	CNTREC_HEAD = 16, /* size in bytes of the header of a record of msm, before its counters */
-	CNTREC_MOST = 32, /* largest number of counters in a record of msm */
+	/* size in bytes of the header of a record of the driver msm, which its counters follow */
+	CNTREC_HEAD = 16,
+	CNTREC_MOST = 32, /* largest number of counters in a record of the driver msm */
 };
 
-/* Sums of the counters in a stream of records of msm. The caller sets seqno to UINT32_MAX before
- * the first record. */
+/* Sums of the counters in a stream of records of the driver msm. The caller sets seqno to
+ * UINT32_MAX before the first record. */
 struct cntsum {
 	u32 n, seqno; /* n: number of counters; seqno: sequence number of the last record */
 	u64 was[CNTREC_MOST];  /* values of the counters in the previous record */

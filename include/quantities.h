@@ -239,8 +239,8 @@ OPTIONAL(nvidia, QUANTITY(ECC_UNCORRECTED, LEVEL, UNSIGNED, ANY, NONE, NONE,
 
 INTERNAL(GPU_BUSY, LEVEL, LOAD)   /* busy time of the whole device in 1/1000 % */
 INTERNAL(GPU_BUSY_US, PEAK, ANY) /* busy time of the whole device in us */
-/* Facts of processes (struct taskinfo). They are fields of records, but no counter of the registry
- * holds them. */
+/* Properties of processes (struct taskinfo). They are fields of records, but no counters of the
+ * registry. */
 INTERNAL(PROC_CMDLINE, LEVEL, ANY)
 INTERNAL(PROC_USER, LEVEL, ANY)
 INTERNAL(PROC_UID, LEVEL, ANY)
@@ -252,8 +252,9 @@ INTERNAL(CG_VRAM_MAX, LEVEL, ANY)
 INTERNAL(CG_MEMORY, LEVEL, ANY)
 INTERNAL(CG_SOME, LEVEL, ANY)
 INTERNAL(CG_FULL, LEVEL, ANY)
-/* devfreq: the sum over all clock states of kHz times ms in the state. The times of its readings
- * are not those of the clock: they are the ms spent in all states, as ns. */
+/* From devfreq's file trans_stat: the sum over all clock states of kHz times the ms spent in the
+ * state. Its readings are not timed by the system's clock but by the ms spent in all states
+ * together, converted to ns: the rate is then the mean clock. */
 INTERNAL(FREQ_SPENT, RESET, ANY)
 
 #undef STORED

@@ -39,14 +39,14 @@
 #define MAJOR_DRM    226u
 #define MAJOR_ACCEL  261u
 
-#ifndef PROC_SUPER_MAGIC /* older linux/magic.h headers may lack this constant */
+#ifndef PROC_SUPER_MAGIC /* file system's number, missing in older linux/magic.h headers */
 #define PROC_SUPER_MAGIC 0x9fa0
 #endif
-#ifndef SYSFS_MAGIC /* older linux/magic.h headers may lack this constant */
+#ifndef SYSFS_MAGIC /* file system's number, missing in older linux/magic.h headers */
 #define SYSFS_MAGIC 0x62656572
 #endif
 
-#ifndef SYS_pidfd_send_signal /* system call number, added in Linux 5.1 */
+#ifndef SYS_pidfd_send_signal /* system call number, missing in headers before Linux 5.1 */
 #define SYS_pidfd_send_signal 424
 #endif
 /* clone flag of linux/sched.h, added in Linux 5.2 and ignored by older kernels */
@@ -57,10 +57,10 @@
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
-#ifndef SYS_pidfd_getfd /* system call number, added in Linux 5.6 */
+#ifndef SYS_pidfd_getfd /* system call number, missing in headers before Linux 5.6 */
 #define SYS_pidfd_getfd 438
 #endif
-#ifndef PERF_FORMAT_LOST /* constant of linux/perf_event.h, added in Linux 6.0 */
+#ifndef PERF_FORMAT_LOST /* constant of linux/perf_event.h, missing in headers before Linux 6.0 */
 #define PERF_FORMAT_LOST 16
 #endif
 
@@ -68,13 +68,13 @@
 #ifndef ENOTSUPP
 #define ENOTSUPP 524
 #endif
-/* System call number, added in Linux 5.8: older headers do not have it. */
+/* system call number, missing in headers before Linux 5.8 */
 #ifndef SYS_faccessat2
 #define SYS_faccessat2 439
 #endif
 
-/* Defines a function that many files call. It is weak: the linker keeps one copy, and prefers the
- * function of the same name in sources/os/trace.c if that file is linked. */
+/* Defines a function in this header that many files call. It is weak: the linker keeps one copy,
+ * and prefers the function of the same name in sources/os/trace.c if that file is linked. */
 #define SYS_SHARED(type, name, ...)                                                                \
 	__attribute__((weak)) type name(__VA_ARGS__);                                              \
 	__attribute__((weak)) type name(__VA_ARGS__)
@@ -253,7 +253,8 @@ static inline long sys_capset(const struct sys_caps caps[2])
 	SYS_RET(syscall(SYS_capset, SYS_CAPHEAD, caps));
 }
 
-/* some 32-bit architectures have it, because their setresuid has ids of 16 bits */
+/* Some 32-bit architectures have setresuid32(2) and setresgid32(2), because their setresuid(2) and
+ * setresgid(2) have ids of only 16 bits. */
 #ifndef SYS_setresuid32
 #define SYS_setresuid32 SYS_setresuid
 #define SYS_setresgid32 SYS_setresgid
@@ -400,8 +401,8 @@ static inline long sys_termios(int fd, struct termios *t)
 
 static inline long sys_set_termios(int fd, const struct termios *t)
 {
-	/* direct system call: powerpc's TCSETS has bit 31 set, and does not fit the int that
-	 * musl's ioctl() takes */
+	/* direct system call: on powerpc, bit 31 of TCSETS is set, so its value exceeds the type
+	 * int of musl's ioctl(int, int, ...) */
 	SYS_RET(syscall(SYS_ioctl, fd, TCSETS, t));
 }
 
@@ -469,7 +470,7 @@ struct drm_name {
  * interrupted it or the driver was busy (EINTR, EAGAIN). */
 SYS_SHARED(long, sys_drm, int fd, unsigned long request, void *arg)
 {
-	/* limits the repetitions, so that a driver that is always busy does not block the
+	/* limits the number of repetitions, so that a driver that is always busy does not block the
 	 * program */
 	int left = 1000;
 	long r;
@@ -755,7 +756,7 @@ static inline void sys_fpu_double(void)
 #endif
 }
 
-/* --- mutex: Drepper, "Futexes Are Tricky", mutex 2. Its initial value is 0: free ------------- */
+/* --- mutex: algorithm 2 of Drepper, "Futexes Are Tricky"; the value 0 means free -------------- */
 
 static inline void sys_lock(int *l)
 {
@@ -791,11 +792,11 @@ static inline void sys_yield(void)
 #ifdef __mips__
 #define SYS_LANDLOCK 4444
 #else
-/* number of landlock_create_ruleset(2) since Linux 5.13, which two other calls follow; some
- * architectures add an offset to it */
+/* system call number of landlock_create_ruleset(2), since Linux 5.13; landlock_add_rule(2) and
+ * landlock_restrict_self(2) have the next two numbers. Some architectures add an offset. */
 #define SYS_LANDLOCK 444
 #endif
-#ifndef SECCOMP_SET_MODE_FILTER /* constant of linux/seccomp.h, in case the header is too old */
+#ifndef SECCOMP_SET_MODE_FILTER /* constant of linux/seccomp.h, missing in older headers */
 #define SECCOMP_SET_MODE_FILTER 1
 #endif
 
@@ -913,7 +914,7 @@ static inline void *sys_reserve(size_t n)
 
 	if (p == MAP_FAILED)
 		return NULL;
-	/* fails with EINVAL if the kernel has no huge pages, which is no error here */
+	/* madvise(2) fails with EINVAL if the kernel has no huge pages, which is no error here */
 	madvise(p, n, MADV_NOHUGEPAGE);
 	return p;
 }

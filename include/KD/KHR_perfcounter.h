@@ -33,8 +33,8 @@ extern "C" {
 /* Description of one counter. The texts keep their content and address as long as the process
  * lives. */
 typedef struct KDCounterInfoKHR {
-	/* source of the counter: "linux", the name of a driver, or the name of the file in which a
-	 * program supplies the counter */
+	/* source of the counter: "linux", the name of a kernel driver, or the name of the file in
+	 * which a program supplies the counter */
 	const KDchar *vendorName;
 	const KDchar *name;
 	/* description of the counter, then the capabilities required to read it, then its unit in

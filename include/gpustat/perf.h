@@ -154,8 +154,8 @@ GP_API int gp_nonblock(int fd, int on);
  * Real-time signals are queued. */
 GP_API int gp_notify(int fd, int sig, int tid);
 
-/* A mapped ring buffer of perf. If gp_map() had pages 0, only the control page is mapped; with it a
- * task can read its own counters without a system call. */
+/* A mapped ring buffer of perf. If gp_map() was called with pages 0, only the control page is
+ * mapped; with it a task can read its own counters without a system call. */
 struct gp_ring {
 	void *page;         /* control page: a struct perf_event_mmap_page */
 	const char *data;

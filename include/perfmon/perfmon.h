@@ -32,7 +32,7 @@ typedef struct {
 
 typedef struct {
 	uint16_t set_id;
-	/* with PFM_SETFL_EXPL_NEXT: id of the set that becomes active after this set */
+	/* with PFM_SETFL_EXPL_NEXT: id of the event set that becomes active after this set */
 	uint16_t set_id_next;
 	uint32_t set_flags;
 	/* with PFM_SETFL_TIME_SWITCH: time after which the next set becomes active; output: the
