@@ -15,7 +15,7 @@ int fmt_error(int r)
 	return r > 0 || r < -MAX_ERRNO ? -EINVAL : r;
 }
 
-/* --- the default format: entries one after another -------------------------------------------- */
+/* --- the default sampling format: entries one after another ----------------------------------- */
 
 /* Returns the size in bytes of the largest entry of the default format: an entry with the values of
  * npmds PMDs. */
@@ -118,7 +118,7 @@ static int dfl_restart(int active, u32 *ctrl, void *buf)
 	return 0;
 }
 
-/* --- the histogram format: a hash table with open addressing ---------------------------------- */
+/* --- the histogram sampling format: a hash table with open addressing ------------------------- */
 
 static int hist_validate(u32 flags, u16 npmds, const void *arg)
 {
@@ -160,8 +160,8 @@ static u64 hist_hash(const pfm_hist_smpl_entry_t *k)
 	return x ^ x >> 32;
 }
 
-/* Returns the entry of the histogram with the key k (ip, tgid, ovfl_pmd, set), or a free entry for
- * this key; NULL if all entries have other keys. */
+/* Returns the entry of the histogram whose key (ip, tgid, ovfl_pmd, set) is that of k, or a free
+ * entry for this key; NULL if all entries have other keys. */
 static pfm_hist_smpl_entry_t *hist_find(pfm_hist_smpl_hdr_t *h, const pfm_hist_smpl_entry_t *k)
 {
 	pfm_hist_smpl_entry_t *table = (void *)(h + 1);
@@ -216,7 +216,7 @@ static int hist_restart(int active, u32 *ctrl, void *buf)
 	return 0;
 }
 
-/* --- the n-way format: several default buffers, filled one after another ---------------------- */
+/* --- the n-way sampling format: several buffers of the default format in turn ----------------- */
 
 /* Returns the size in bytes of one part of an n-way buffer, rounded down to a multiple of 8. */
 static u64 part_size(const pfm_nway_smpl_arg_t *a)
@@ -266,7 +266,8 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 	if (dfl_add(part, o, ip, tstamp))
 		return 0;
 	part->hdr_overflows++;
-	/* Counts this part as full, unless all parts were full before this overflow already. */
+	/* hdr_filled counts a full part only once: not if all parts were full before this
+	 * overflow */
 	if (h->hdr_filled - h->hdr_read < h->hdr_parts)
 		publish(&h->hdr_filled);
 	o->ovfl_ctrl |= PFM_OVFL_CTRL_NOTIFY;

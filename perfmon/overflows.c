@@ -7,9 +7,9 @@
 
 /* --- virtual PMDs, which have the values of named counters ------------------------------------ */
 
-/* Starts the sampling of named counters, once. The whole process shares this sampling: if the
- * counter khr has a value, the program has started the sampling itself, and it must not be
- * restarted. */
+/* Starts the sampling of named counters with kdStartSamplingKHR(), once. The sampling is common to
+ * the whole process: if the counter with index khr has a value, the program has started the
+ * sampling itself, and a restart would set its counters to 0. */
 static void sampling_start(int khr)
 {
 	static bool started;
@@ -69,21 +69,24 @@ struct ovfl_record {
 	u64 nr, enabled, running;
 };
 
-enum { SERVICE_STACK = 128 << 10 /* bytes of stack; programs' formats run on it, too */ };
+/* size in bytes of the service thread's stack; callbacks of a program's sampling format use it,
+ * too */
+enum { SERVICE_STACK = 128 << 10 };
 
-/* Memory of the service thread. It exists before the thread starts, which is before the first
- * context is created. */
+/* Memory of the service thread. It is allocated before the thread starts, and the thread starts
+ * before the first context is created. */
 struct service {
-	/* stack of the thread; its start is page-aligned, because memory of a table is */
+	/* stack of the service thread; it begins at a page boundary, as the memory of each struct
+	 * table does */
 	char stack[SERVICE_STACK];
 	/* buffer for a perf record, whose size field has 16 bits */
 	u64 record[65536 / sizeof(u64)];
 };
 static TABLE(struct service, service, 1, 1, "memory of the thread");
 
-/* Stores the kernel's count of each PMD of the set in the PMD's member seen. The record contains
- * the counts of the group at the moment of the overflow; a PMD outside the group gets its present
- * count. */
+/* Stores the kernel's count of each PMD of the set in the PMD's member seen. The record r contains
+ * the counts of the group at the moment of the overflow; a PMD outside the group gets the count
+ * that the kernel has now. */
 static void record_counts(struct set *s, const struct ovfl_record *r)
 {
 	const struct { u64 value, id; } *v = (const void *)(r + 1);
@@ -152,27 +155,28 @@ static void msg_take_back(const struct ctx *c)
 	sys_close(fd);
 }
 
-/* Restarts a PMD after an overflow, with its short reset value. The PMD counts from the overflow
- * on. But if the kernel has stopped the PMD's event (stopped), or if the period in the kernel is
- * not the new one, the PMD is held until set_run() corrects this. A period of PERIOD_MAX means that
- * no further overflow is wanted; it can be set without disabling the event. */
+/* Restarts a PMD after an overflow with its short reset value: it counts on from this value since
+ * the moment of the overflow. If the kernel has stopped the PMD's event (stopped is true), or has
+ * another period for it than the new one, the PMD's value is held until set_run() corrects this.
+ * The period PERIOD_MAX means that no further overflow is wanted; it can be set without disabling
+ * the event. */
 static void pmd_restart(struct pmd *p, bool stopped)
 {
-	p->at -= p->value; /* the kernel's count at which the PMD overflowed */
+	p->at -= p->value; /* at: the kernel's count at the moment when the PMD overflowed */
 	p->value = pmd_reset(p, false);
 	if (!stopped && pmd_period(p->value) == PERIOD_MAX && gp_period(p->fd, PERIOD_MAX) == 0)
 		p->armed = PERIOD_MAX;
 	p->hold = p->rearm = stopped || pmd_period(p->value) != p->armed;
-	/* If the kernel's count is now a whole period or more past the overflow, `at` needs a
-	 * correction. If records were lost, the kernel has begun several periods, one after
-	 * another. Otherwise the interrupt came late, and the kernel begins the next period at the
-	 * count of the interrupt (kernel/events, event_set_period() of each PMU). */
+	/* p->at must be corrected if the kernel's count is now at least one period past the
+	 * overflow. If records were lost, the kernel has begun several periods, one after another.
+	 * Otherwise the interrupt came late, and the kernel begins the next period at the count of
+	 * the interrupt (kernel/events, event_set_period() of each PMU). */
 	if (!p->hold && p->seen - p->at >= p->armed)
 		p->at = p->lost ? p->seen - (p->seen - p->at) % p->armed : p->seen;
 	p->lost = false;
 }
 
-/* Resets the other PMDs that must be reset when the PMD p overflows: those in p->reset_pmds. */
+/* Resets the PMDs whose bits are set in p->reset_pmds, after the PMD p has overflowed. */
 static void linked_reset(struct set *s, const struct pmd *p)
 {
 	for (struct pmd *q = s->pmds; q; q = q->next)
@@ -183,7 +187,7 @@ static void linked_reset(struct set *s, const struct pmd *p)
 		}
 }
 
-/* Notes in the set that pfm_restart() must reset the PMD p and the PMDs in p->reset_pmds. */
+/* Records in the set that pfm_restart() must reset the PMD p and the PMDs in p->reset_pmds. */
 static void reset_defer(struct set *s, const struct pmd *p)
 {
 	bv_add(s->reset_pmds, p->num);
@@ -191,9 +195,9 @@ static void reset_defer(struct set *s, const struct pmd *p)
 		s->reset_pmds[i] |= p->reset_pmds[i];
 }
 
-/* Masks the context: from the moment of the current overflow on, nothing counts. The PMDs keep
- * their values of that moment, no matter when the kernel stops their events. Other PMDs that
- * overflowed at the same moment are reported together with this overflow. */
+/* Masks the context: nothing counts from the moment of the current overflow on. The PMDs keep the
+ * values of that moment, no matter when the kernel stops their events. If other PMDs overflowed at
+ * the same moment, the message about the current overflow reports them, too. */
 static void ctx_mask(struct ctx *c, struct set *s)
 {
 	for (struct pmd *p = s->pmds; p; p = p->next) {
@@ -239,9 +243,10 @@ static u64 overflow_count(const struct pmd *p, bool stopped)
 	return stopped || !p->armed ? 1 : 1 + (p->seen - (p->at - p->value)) / p->armed;
 }
 
-/* Subtracts overflows from p->switch_left, the number of overflows until the switch to the next
- * set. Returns true if the switch is due: none is left. If one is left, this asks the kernel to
- * stop the PMD's event at that overflow, because the library might react too late. */
+/* Subtracts overflows from p->switch_left, the number of overflows of the PMD after which the next
+ * event set becomes active. Returns true if this number has become 0. If it has become 1, the
+ * kernel is asked to stop the PMD's event at its next overflow, because the library might react too
+ * late. */
 static bool switch_due(const struct set *s, struct pmd *p, u64 overflows)
 {
 	if (!(s->flags & PFM_SETFL_OVFL_SWITCH) || !p->switch_left)
@@ -262,8 +267,8 @@ static void overflow(struct ctx *c, struct set *s, const struct ovfl_record *r)
 
 	record_counts(s, r);
 	p = sample_pmd(s, r->id);
-	/* Ignore the record if no PMD of this set has its id, if its PMD was stopped before it
-	 * arrived, or if the PMD has another period by now. */
+	/* Ignore the overflow record if no PMD of this set has its id, or if its PMD was stopped or
+	 * got another period before the record arrived. */
 	if (!p || p->rearm || p->armed == PERIOD_MAX)
 		return;
 	stopped = p->limit;
@@ -286,7 +291,8 @@ static void overflow(struct ctx *c, struct set *s, const struct ovfl_record *r)
 		pmd_restart(p, stopped);
 		c->switches = c->switches || due;
 	} else {
-		/* the format does not reset the PMD: it continues to count from 0 upwards */
+		/* the sampling format does not request a reset of the PMD: the PMD counts from 0
+		 * upwards */
 		p->rearm = true;
 	}
 	if (notifies && ctrl & PFM_OVFL_CTRL_NOTIFY) {
@@ -323,7 +329,8 @@ void set_drain(struct ctx *c, struct set *s)
 		else if (n > 0 && r->head.type == PERF_RECORD_LOST)
 			for (struct pmd *p = s->pmds; p; p = p->next)
 				p->lost = true;
-		else if (n < 0) /* -EBADMSG: gp_next() has emptied the ring */
+		/* -EBADMSG: gp_next() found an invalid record and has emptied the ring */
+		else if (n < 0)
 			return;
 		done += (size_t)n;
 	}
@@ -355,8 +362,8 @@ void ctx_update(struct ctx *c)
 	ctx_run(c);
 }
 
-/* Resets the PMDs in s->reset_pmds to their long reset values: those whose reset waited for
- * pfm_restart(). */
+/* Resets the PMDs in s->reset_pmds, whose reset waited for pfm_restart(), to their long reset
+ * values. */
 static void deferred_reset(struct set *s)
 {
 	for (struct pmd *p = s->pmds; p; p = p->next)
@@ -406,7 +413,8 @@ static bool has_event(int fd, int event)
 	return sys_poll_until(&p, 1, 0, NULL) > 0 && p.revents & event;
 }
 
-/* Sets *until to t if t is earlier than *until, or if *until is -1. */
+/* Sets the deadline *until to the time t if t is earlier than *until, or if *until is -1 (no
+ * deadline). */
 static void deadline_lower(i64 *until, i64 t)
 {
 	if (*until < 0 || t < *until)
@@ -416,7 +424,8 @@ static void deadline_lower(i64 *until, i64 t)
 static struct {
 	bool service_running;
 	int wake_fd;
-	struct pollfd *fds; /* polled descriptors: wake_fd, then up to two for each context */
+	/* descriptors for poll(2): first wake_fd, then up to two for each context */
+	struct pollfd *fds;
 	struct table table;
 } server = { .wake_fd = -1,
 	     .table = TABLE_ROW(server.fds, 1 + 2 * MAX_CTXS, 128, "polled descriptors") };
@@ -487,9 +496,9 @@ static void ctx_serve(struct ctx *c, int end, int ring)
 	}
 	if (c->state == ST_UNLOADED)
 		return;
-	/* Overflows are handled even if poll(2) did not report one: it reports an overflow only
-	 * once (perf_poll()), and may have reported it for an earlier context with this
-	 * descriptor. */
+	/* Overflows are handled even if poll(2) has not reported any: it reports an overflow only
+	 * once (perf_poll() in the kernel), and may have reported it for an earlier context with
+	 * this descriptor. */
 	ctx_update(c);
 	ctx_timeout(c);
 	if (ring & POLLERR && c->active->ring.page && has_event(c->active->leader->fd, POLLERR))

@@ -9,7 +9,7 @@ int lock;
 /* PID of the process to which the contexts belong. A child of fork() inherits their descriptors,
  * but has no service thread, and cannot use the contexts. */
 static u32 owner;
-/* signal mask of the thread that holds the lock, as it was before lib_enter() */
+/* signal mask that the thread which now holds the lock had before lib_enter() */
 static sigset_t saved_sigmask;
 
 static void ctx_close(struct ctx *c)
@@ -43,7 +43,8 @@ static void forget_parent(void)
  * threads of the process wait until this is done. */
 static void process_enter(u32 pid)
 {
-	/* marks that a thread of process pid is here: no PID has bit 31 */
+	/* value of `owner` while one thread of the process changes the owner: bit 31 is set, which
+	 * no PID has */
 	const u32 entering = pid | 1u << 31;
 	u32 was = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
 
@@ -53,7 +54,8 @@ static void process_enter(u32 pid)
 			was = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
 		} else if (__atomic_compare_exchange_n(&owner, &was, entering, 0, __ATOMIC_ACQUIRE,
 						       __ATOMIC_ACQUIRE)) {
-			/* frees the lock: fork() did not copy the thread that may hold it */
+			/* releases the lock: a thread of the parent may have held it, which fork()
+			 * did not copy */
 			lock = 0;
 			forget_parent();
 			__atomic_store_n(&owner, pid, __ATOMIC_RELEASE);
@@ -166,7 +168,7 @@ void ctxs_reap(void)
 	}
 }
 
-/* Returns a free row of ctxs, or a new one; NULL if the table is full. */
+/* Returns a free row of the table of contexts, or a new one; NULL if the table is full. */
 static struct ctx *ctx_new(void)
 {
 	struct ctx *c = ctxs.rows;
@@ -180,8 +182,8 @@ static struct ctx *ctx_new(void)
 	       &ctxs.rows[ctxs.n++] : NULL;
 }
 
-/* Returns the number of PMDs in the active table. An entry of a sampling buffer has at most this
- * number of values. */
+/* Returns the number of PMDs in the active table of registers, which is the largest number of PMD
+ * values in one entry of a sampling buffer. */
 static u16 count_pmds(void)
 {
 	const struct pmumap *map = pmumap();
@@ -220,8 +222,8 @@ int ctx_create(u32 flags, bool v23, const struct pfm_smpl_fmt *fmt, const void *
 	r = (int)sys_seqpacket(fds);
 	if (r == 0) {
 		c->end = fds[1];
-		/* This is the last step that can fail: after the format's fmt_init, a failure would
-		 * require a call of its fmt_exit. */
+		/* buffer_open() is the last step that can fail: if a step after the callback
+		 * fmt_init failed, the callback fmt_exit would have to be called */
 		r = fmt ? buffer_open(c, count_pmds(), arg) : 0;
 		if (r < 0)
 			sys_close(fds[0]);
@@ -245,7 +247,8 @@ void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off
 	long error = 0;
 	void *p;
 
-	/* No lock is needed for anonymous memory, because it is never a sampling buffer. */
+	/* a mapping of anonymous memory needs no lock, because it is never a mapping of a sampling
+	 * buffer */
 	if (flags & MAP_ANONYMOUS)
 		return sys_mmap_at(addr, length, prot, flags, fd, offset, &error);
 	lib_enter();
@@ -253,12 +256,12 @@ void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off
 	if (c && (!c->buf || length == 0 || length > c->size || offset != 0))
 		error = -EINVAL;
 	else if (c && prot & (PROT_WRITE | PROT_EXEC))
-		/* The program may not write to the buffer, because the library relies on its
-		 * content. */
+		/* a program may not write to a sampling buffer, because the library relies on its
+		 * content */
 		error = -EPERM;
 	else if (c)
 		/* MAP_SHARED replaces MAP_PRIVATE: a private mapping need not show samples that are
-		 * written later */
+		 * written after the call */
 		flags = (flags & ~MAP_TYPE) | MAP_SHARED;
 	p = error ? MAP_FAILED :
 	    sys_mmap_at(addr, length, prot, flags, c ? c->memfd : fd, offset, &error);
@@ -380,7 +383,7 @@ static u32 pmd_seed(const pfarg_pmd_t *a)
 {
 	u64 now = (u64)sys_now(CLOCK_MONOTONIC);
 
-	/* The seed is 1 to 2^31 - 2, not 0, because random_next() of 0 is always 0. */
+	/* a random seed is 1 to 2^31 - 2, because random_next(0) is always 0 */
 	return (u32)((a->reg_random_seed ? a->reg_random_seed : now ^ now >> 31) %
 		     (INT32_MAX - 1)) + 1;
 }
@@ -443,8 +446,9 @@ int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 	return ctx_leave(change_end(c, bad ? -EINVAL : 0));
 }
 
-/* Reads the PMD a->reg_num. Returns 0 or PFM_REG_RETFL_*. As in perfmon, a counting PMD cannot be
- * read if it was never written, and is in no bit vector of another PMD. */
+/* Reads the PMD with the number a->reg_num. Returns 0 or PFM_REG_RETFL_*. As in perfmon, a counting
+ * PMD cannot be read if the program has never written it, and no bit vector of another PMD contains
+ * it. */
 static u32 pmd_read(const struct ctx *c, pfarg_pmd_t *a)
 {
 	struct set *s = ctx_set(c, a->reg_set);
@@ -481,8 +485,8 @@ int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count)
 	if (!c)
 		return ctx_leave(error);
 	if (c->state != ST_UNLOADED && c->active->running) {
-		/* Handle all overflows that have occurred until now, so that the values include
-		 * them. */
+		/* handles all overflows that have occurred until now, so that the PMD values
+		 * include them */
 		ctx_update(c);
 		if (c->active->running)
 			set_read(c->active);
@@ -581,8 +585,8 @@ void ctx_unload(struct ctx *c)
 	for (struct set *s = c->sets; s; s = s->next)
 		set_close(s);
 	c->started = false;
-	/* the rest of a timeout is not kept, because sets may be created and deleted while the
-	 * context is unloaded */
+	/* the time left of a set's timeout is not kept, because sets may be created and deleted
+	 * while the context is unloaded */
 	c->left = 0;
 	c->state = ST_UNLOADED;
 }

@@ -22,9 +22,10 @@ enum {
 	MAX_EVTSETS = 2 * MAX_CTXS,
 	MAX_PMDS_USED = 8 * MAX_CTXS,
 	MAX_VECTOR = 4096, /* largest number of array elements in one call of a pfm_ function */
-	MAX_BUFFER = 256 << 20,   /* largest size of a sampling buffer in bytes */
-	/* pages of a perf ring buffer: 256 KiB have room for 1 700 overflows until the service
-	 * thread runs. If the kernel refuses this size, ring_open() tries fewer pages. */
+	MAX_BUFFER = 256 << 20,   /* largest size in bytes of a sampling buffer */
+	/* number of data pages of a perf ring buffer: 256 KiB have room for 1 700 overflows until
+	 * the service thread runs. If the kernel refuses this size, ring_open() tries fewer
+	 * pages. */
 	RING_PAGES = 64
 };
 
@@ -46,22 +47,28 @@ struct pmd {
 
 	/* The value of the PMD is value + (seen - at). While hold is set, it is value alone, no
 	 * matter what the kernel counts. */
-	u64 value, at; /* at: the kernel's count at the moment when the PMD's value was `value` */
-	/* the kernel's count at the last reading, or at the current overflow */
+	/* at: the kernel's count of the PMD's event at the moment when the PMD's value was
+	 * `value` */
+	u64 value, at;
+	/* the kernel's count of the PMD's event at the last reading, or at the overflow that is
+	 * being handled */
 	u64 seen;
 	bool hold;
 
-	u64 armed;             /* sampling period that the kernel has at present; 0: none */
-	/* the ring has lost records, and some of these may be overflows of this PMD */
+	u64 armed; /* sampling period of the PMD's event in the kernel; 0: it has none */
+	/* the ring buffer has lost records, some of which may be overflows of this PMD */
 	bool lost;
 	/* the PMD's value is incomplete, because its event had no hardware counter for some time */
 	bool missed;
-	bool rearm; /* the kernel has another period than the PMD; set_run() will correct it */
+	/* the PMD's event has another sampling period in the kernel than the PMD requires;
+	 * set_run() will correct it */
+	bool rearm;
 	/* the PMD's event is enabled; a member of the group counts only if the leader is enabled,
 	 * too */
 	bool on;
 	bool limit;            /* the kernel will disable the PMD's event at its next overflow */
-	u64 stop;              /* if limit is set: the kernel's count at that next overflow */
+	/* if limit is true: the kernel's count of the event at the overflow that disables it */
+	u64 stop;
 
 	u32 flags;
 	u64 long_reset, short_reset, last_reset;
@@ -106,7 +113,7 @@ struct set {
 	/* runs: number of times that the set became active; duration: time in ns for which it
 	 * counted */
 	u64 runs, duration;
-	/* while the set counts: time of CLOCK_MONOTONIC in ns at which it was started */
+	/* while the set counts: time of CLOCK_MONOTONIC in ns at which the set began to count */
 	i64 since;
 	struct pmd *pmds, *leader;
 	struct gp_ring ring;
@@ -116,7 +123,8 @@ struct set {
 	/* the kernel had no hardware counter for the set when the set was started */
 	bool failed;
 	bool switches;          /* pfm_restart() must make the next set the active one */
-	u64 ovfl_pmds[PFM_PMD_BV]; /* bit vector of the PMDs that overflowed at the last overflow */
+	/* bit vector of the PMDs of the set that overflowed at its last overflow */
+	u64 ovfl_pmds[PFM_PMD_BV];
 	u64 reset_pmds[PFM_PMD_BV];   /* bit vector of the PMDs that pfm_restart() will reset */
 	u64 pmcs[PMU_REGS];
 };
@@ -130,22 +138,23 @@ struct ctx {
 	u16 at_end, at_ring;
 	u32 flags;
 	bool v23, started;
-	/* the context monitors another thread than the one that loaded it; PFM_MSG_END reports when
-	 * that thread ends */
+	/* the monitored thread is not the thread that loaded the context; PFM_MSG_END reports when
+	 * the monitored thread ends */
 	bool other;
 	int end;                 /* descriptor of the library's end of the context's socket pair */
 	/* program's end of the socket pair: the descriptor that the program used in its last
 	 * call */
 	int fd;
-	/* inode number of the program's end; a duplicated descriptor has the same inode */
+	/* inode number of the program's end of the socket pair; a duplicate of the descriptor has
+	 * the same inode */
 	u64 ino;
-	int pid, cpu;            /* thread and CPU on which to count, as arguments for gp_open() */
+	int pid, cpu; /* thread and CPU on which the context counts, as arguments for gp_open() */
 	struct set *sets, *active;
 	/* time of CLOCK_MONOTONIC in ns at which the timeout of the active set ends; -1: it has
 	 * none */
 	i64 deadline;
-	/* while the context is stopped or masked: rest of the active set's timeout in ns; 0: the
-	 * whole timeout */
+	/* while the context is stopped or masked: time in ns that is left of the active set's
+	 * timeout; 0: the whole timeout */
 	i64 left;
 	/* an overflow has requested that the next set becomes the active one */
 	bool switches;
@@ -177,8 +186,8 @@ struct set *ctx_add_set(struct ctx *c, u16 id);
 struct pmd *set_add_pmd(struct set *s, u16 num);
 void ctx_del_set(struct ctx *c, struct set *s);
 
-/* read_format of all perf events of the library. The counts in their samples have this format,
- * too. */
+/* read_format of all perf events that the library opens. Their samples contain counts in this
+ * format, too. */
 #define READ_FORMAT \
 	(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID | \
 	 PERF_FORMAT_GROUP)
@@ -191,8 +200,8 @@ void set_close(struct set *s);
  * false, the event gets its new period when the set continues; no event text is parsed then,
  * because a signal handler must not do that. */
 bool pmd_reopens(const struct set *s, const struct pmd *p);
-/* Makes the set count, after setting the correct period in PMDs whose rearm is set. has_fmt: the
- * context has a sampling format. */
+/* Makes the set count, after setting the sampling period of each PMD whose member rearm is true.
+ * has_fmt: the context has a sampling format. */
 void set_run(struct set *s, bool has_fmt);
 /* Stops the set, and handles all overflows that occurred until then. */
 void set_halt(struct ctx *c, struct set *s);
@@ -203,7 +212,7 @@ u64 pmd_value(const struct pmd *p);
 
 /* Makes the active set count, if the context is started and not masked. */
 void ctx_run(struct ctx *c);
-/* Stops the active set, and stores the rest of its timeout in c->left. */
+/* Stops the active set, and stores the time in ns that is left of its timeout in c->left. */
 void ctx_halt(struct ctx *c);
 void ctx_switch(struct ctx *c, struct set *to);
 struct set *set_next(const struct ctx *c, const struct set *s);
@@ -228,10 +237,10 @@ int ctx_info_set(struct ctx *c, struct setinfo *i);
 
 /* --- overflows -------------------------------------------------------------------------------- */
 
-/* Handles the overflow records in the ring of the active set. If an overflow requires it, this then
- * corrects periods, masks the context or makes the next set active. */
+/* Handles the overflow records in the ring buffer of the active set; then corrects periods, masks
+ * the context or makes the next set active, if the overflows require it. */
 void ctx_update(struct ctx *c);
-/* Handles all overflow records that are in the ring of the set when it is called. */
+/* Handles all overflow records that are in the ring buffer of the set at the time of the call. */
 void set_drain(struct ctx *c, struct set *s);
 /* Implements pfm_restart() for the context. Returns 0 or -errno. */
 int ctx_restart(struct ctx *c);

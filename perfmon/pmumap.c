@@ -40,11 +40,13 @@ enum {
 	EVENT_EXPANDED = EVENT_TEXT + EVENT_FIELDS * 18 + 4,
 	/* largest number of PMUs that know the same event: one PMU for each kind of CPU core */
 	EVENT_PMUS = 16,
-	/* values of pmureg.user and .kernel: bit_parse() explains them */
+	/* special values of the members user and kernel of struct pmureg; bit_parse() explains
+	 * them */
 	BIT_ALWAYS = 0xff, BIT_CLEAR = 0x40,
 };
 
-/* The lines for virtual registers, which pmumap() adds to a built-in table. */
+/* Lines of a table of registers for the virtual registers: pmumap() adds them to a built-in
+ * table. */
 static const char virtual_lines[] =
 	"pmd 256 counter CPU 0 utilization\n"
 	"pmd 257 counter CPU 0 user mode utilization\n"
@@ -57,10 +59,13 @@ static const char virtual_lines[] =
 
 /* Sources of the built-in tables. Software events: PERF_COUNT_SW_* of linux/perf_event.h, which are
  * numbered from 0. Intel: SDM 3B, "Performance Monitoring". AMD: APM 2, "PerfEvtSeln". Arm: Arm
- * ARM, PMEVTYPER<n>_EL0 and PMCCFILTR_EL0. MIPS: MIPS32 PRA, "Performance Counter Control"; perf
- * adds 128 to the numbers of events for odd MIPS counters. POWER has no configuration register like
- * the other CPUs: a PMC of its table is the raw event code, and its two highest bits, which no
- * event code uses, exclude user mode or kernel mode. */
+ * ARM, PMEVTYPER<n>_EL0 and PMCCFILTR_EL0. MIPS: MIPS32 PRA, "Performance Counter Control", with
+ * event numbers of 7 bits; the raw event code of Linux is the event number for counters 0 and 2,
+ * and the event number plus 128 for counters 1 and 3 (arch/mips/kernel/perf_event_mipsxx.c). The
+ * CPUs P5600, P6600, I6400 and I6500 have event numbers of 8 bits, which the table does not
+ * describe. POWER has no configuration register like the other CPUs: a PMC of its table is the raw
+ * event code, and its two highest bits, which no event code uses, exclude user mode or kernel
+ * mode. */
 #define INTEL(pmu) \
 	"pmc 0-7 mask 0-20,22-31\n" \
 	"pmc 16 mask 0-1,3-5,7-9,11\n" \
@@ -134,9 +139,9 @@ static u64 ones(u64 lo, u64 hi)
 	return (hi - lo == 63 ? UINT64_MAX : (UINT64_C(1) << (hi - lo + 1)) - 1) << lo;
 }
 
-/* Parses a list of bits such as "0-7,32-35" into the mask *mask. Also stores these bits of v in
- * *cut, shifted together so that there are no gaps between them. Returns false if bits is not such
- * a list. */
+/* Parses a list of bits such as "0-7,32-35" and stores their mask in *mask. Stores in *cut the
+ * values that these bits have in v, without the bits between them. Returns false if bits is not
+ * such a list. */
 static bool bits_extract(struct str bits, u64 v, u64 *mask, u64 *cut)
 {
 	struct str range;
@@ -200,8 +205,8 @@ static bool map_error(struct pmumap *m, const char *why)
 	return false;
 }
 
-/* Copies s to m->text, followed by a NUL, and returns the copy. If there is no room, returns NULL
- * and sets m->why. */
+/* Copies s and a NUL into the text of the table m, and returns the copy. If there is no room,
+ * returns NULL and sets the error message m->why. */
 static const char *text_keep(struct pmumap *m, struct str s)
 {
 	size_t n = str_len(s);
@@ -226,8 +231,9 @@ static bool is_plain(struct str s)
 	return true;
 }
 
-/* Checks the event of a line of a table: its length, its characters, and that each pair of braces
- * holds a field. If the event is wrong, returns false and sets m->why. */
+/* Checks the event in a line of a table of registers: its length, its characters, and that each
+ * pair of braces contains a valid field. If the event is wrong, returns false and sets the error
+ * message m->why. */
 static bool event_check(struct pmumap *m, struct str s)
 {
 	struct str piece, field;
@@ -251,8 +257,8 @@ static bool event_check(struct pmumap *m, struct str s)
 	return true;
 }
 
-/* Stores the next word of a line in *value. If the line has no more words, returns false and sets
- * m->why. */
+/* Stores the next word of a line of a table of registers in *value. If the line has no more words,
+ * returns false and sets the error message m->why. */
 static bool value_next(struct pmumap *m, struct str *line, struct str *value)
 {
 	return str_word(line, value) || map_error(m, "a value is missing");
@@ -304,7 +310,8 @@ static bool virtual_parse(struct pmumap *m, u64 n, u64 last, struct str *line)
 	return m->pmd[n].counter;
 }
 
-/* Parses a word of a pmd line: enable=BITS, user=[!]BIT or kernel=[!]BIT. */
+/* Parses one word of a line of a table that begins with "pmd": enable=BITS, user=[!]BIT or
+ * kernel=[!]BIT. */
 static bool pmd_bits_parse(struct pmumap *m, struct pmureg *r, struct str word)
 {
 	u64 cut;
@@ -320,9 +327,9 @@ static bool pmd_bits_parse(struct pmumap *m, struct pmureg *r, struct str word)
 	return map_error(m, "expected enable=, user= or kernel=");
 }
 
-/* Parses the RANGE after the word "pmc" of a pmd line: one PMC for each PMD, or one PMC for all
- * PMDs. Stores the number of the first PMC in *pmc. Stores in *step what to add for each next PMD:
- * 1, or 0 if all PMDs have the same PMC. */
+/* Parses the RANGE after the word "pmc" in a line that begins with "pmd": one PMC for each PMD, or
+ * one PMC for all PMDs. Stores the number of the first PMC in *pmc. Stores in *step the difference
+ * of the PMC numbers of consecutive PMDs: 1, or 0 if all PMDs have the same PMC. */
 static bool pmd_pmcs_parse(struct pmumap *m, struct str *line, u64 npmds, u64 *pmc, u64 *step)
 {
 	struct str value;
@@ -380,9 +387,9 @@ static bool pmd_parse(struct pmumap *m, struct str *line)
 	return r.event;
 }
 
-/* Parses a fits line. The conditions of all fits lines of a table are stored as one string,
- * separated by newlines. This string can grow only while it is the last one in m->text, so fits
- * lines must come before the lines of registers. */
+/* Parses a line of a table that begins with "fits". The conditions of all these lines are stored as
+ * one string, separated by newlines. This string can grow only while it is the last string in
+ * m->text, so the fits lines must come before the lines of registers. */
 static bool fits_parse(struct pmumap *m, struct str *line)
 {
 	struct str event = { 0 }, more;
@@ -465,9 +472,9 @@ bool pmumap_next(struct str *text, u32 *line, struct pmumap *m)
 	return begun;
 }
 
-/* --- finding the perf event that a PMD counts ------------------------------------------------- */
+/* --- finding the perf event that a PMD counts, for given PMC values --------------------------- */
 
-/* Removes the next piece of an event from s and returns it: the text up to '/' or ',' outside of
+/* Removes the next piece from the event text s and returns it: the text up to '/' or ',' outside of
  * braces, or up to the end. */
 static struct str piece_next(struct str *s)
 {
@@ -480,8 +487,8 @@ static struct str piece_next(struct str *s)
 	return piece;
 }
 
-/* Appends a piece of an event to b. Fields {BITS} in it are replaced by their values for the PMC
- * value v. Returns true if the piece has fields and all their values are 0. */
+/* Appends a piece of an event text to b, in which the bits of the PMC value v replace each field
+ * {BITS}. Returns true if the piece has fields and all their values are 0. */
 static bool put_piece(struct buf *b, struct str s, u64 v)
 {
 	struct str plain, field;
@@ -561,7 +568,7 @@ int pmumap_event(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, s
 
 /* --- choosing the active table of registers --------------------------------------------------- */
 
-/* Returns true if glob matches this machine's name (uname -m). */
+/* Returns true if the pattern glob matches the name of this machine's architecture (uname -m). */
 static bool machine_fits(struct str glob)
 {
 	struct utsname name = { 0 };
@@ -590,8 +597,8 @@ static bool map_fits(const struct pmumap *m)
 	return true;
 }
 
-/* Parses the tables in a text one after another into *m, until one fits this machine, and returns
- * true. If no table fits, returns false and sets m->why. */
+/* Parses the tables in a text one after another into *m, until a table fits this machine, and
+ * returns true. If no table fits, returns false and sets the error message m->why. */
 static bool map_choose(struct pmumap *m, struct str text)
 {
 	u32 line = 0;
@@ -604,13 +611,14 @@ static bool map_choose(struct pmumap *m, struct str text)
 
 struct active_map {
 	struct pmumap map;
-	char text[MAP_BYTES]; /* content of the file $GPUSTAT_PMU_MAP */
+	/* content of the file that the environment variable GPUSTAT_PMU_MAP names */
+	char text[MAP_BYTES];
 };
 static TABLE(struct active_map, active_map, 1, 1, "tables of registers");
 
-/* Reads a file of tables into memory, and stores the first table that fits this machine in *m. All
- * tables are parsed before that, so that an error is found in any line. After an error, returns
- * false and sets m->why. */
+/* Reads a file of tables of registers into memory, and stores the first table that fits this
+ * machine in *m. All tables are parsed before, so that an error in any line is found. After an
+ * error, returns false and sets the error message m->why. */
 static bool map_read(struct pmumap *m, const char *name)
 {
 	long n = file_slurp(name, active_map.rows->text, MAP_BYTES);
@@ -747,7 +755,7 @@ static void put_mapping(struct buf *b, const char *name, u64 n, const struct pmu
 	put_c(b, ':');
 }
 
-/* Appends the description of a PMC for the file perfmon_map: the list of PMDs that it
+/* Appends the description of a PMC for the file perfmon_map: the list of PMDs that the PMC
  * configures. */
 static void put_configured(const struct pmumap *m, size_t pmc, struct buf *b)
 {

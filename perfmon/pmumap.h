@@ -16,9 +16,9 @@ enum {
 
 enum pmureg_kind {
 	REG_NONE,
-	REG_PMC,     /* a register that configures PMDs */
-	REG_COUNTER, /* a PMD that counts events */
-	REG_VIRTUAL  /* a read-only PMD, which has the value of a named counter */
+	REG_PMC,     /* register type of a PMC, which configures PMDs */
+	REG_COUNTER, /* register type of a PMD that counts events */
+	REG_VIRTUAL  /* register type of a read-only PMD that has the value of a named counter */
 };
 
 struct pmureg {
@@ -29,25 +29,25 @@ struct pmureg {
 	uint64_t dflt;       /* for a PMC: its value in a new event set */
 	const char *counter; /* for REG_VIRTUAL: name of the named counter */
 	/* The members from here on are used only by pmumap.c, and only for REG_COUNTER. */
-	/* event in the syntax of gp_parse(), in which {BITS} is replaced by these bits of the
-	 * PMC */
+	/* event in the syntax of gp_parse(), in which the values of PMC bits replace {BITS} */
 	const char *event;
-	/* mask of PMC bits: while all of them are 0, the PMD is disabled; mask 0: the PMD is always
-	 * enabled */
+	/* mask of PMC bits: the PMD is disabled while all these bits are 0; mask 0: the PMD is
+	 * always enabled */
 	uint64_t enable;
 	/* numbers of the PMC bits that enable counting in user mode and in kernel mode, in the form
 	 * that bit_parse() stores */
 	uint8_t user, kernel;
 };
 
-/* A table of registers. It must not be copied, because its members point into its own member
- * text. */
+/* A table of registers. A struct pmumap must not be copied, because its members point into its own
+ * member text. */
 struct pmumap {
 	const char *name;
 	/* error message if the text of the table has an error (then no register is valid); NULL if
 	 * it has none */
 	const char *why;
-	uint32_t line;    /* number of the line with the error; 0 if no line is to blame */
+	/* number of the line with the error; 0 if the error is in no particular line */
+	uint32_t line;
 	/* Conditions for using the table on a machine, one per line: an event that the machine must
 	 * have, or machine:GLOB for its name. "" fits any machine. */
 	const char *fits;

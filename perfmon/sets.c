@@ -35,7 +35,8 @@ u64 pmd_reset(struct pmd *p, bool is_long)
 
 	if (p->flags & PFM_REGFL_RANDOM) {
 		p->seed = random_next(p->seed);
-		/* a second random number, shifted by 31 bits, makes r 62 bits wide */
+		/* r is 62 bits wide if the mask needs more than 31 bits: a second random number is
+		 * shifted by 31 bits */
 		if (p->random_mask >> 31)
 			r |= (u64)(p->seed = random_next(p->seed)) << 31;
 		v -= r & p->random_mask;
@@ -186,7 +187,7 @@ int ctx_info_set(struct ctx *c, struct setinfo *i)
 		return -EINVAL;
 	}
 	i->d = (struct setdesc){ s->id, s->id_next, s->flags, s->timeout };
-	/* report the time that is left, not the whole timeout */
+	/* for the active set, the timeout that is reported is the time in ns that is left of it */
 	if (s == c->active && c->deadline >= 0)
 		i->d.timeout = c->deadline > now ? (u64)(c->deadline - now) : 0;
 	else if (s == c->active && c->left)
@@ -246,8 +247,8 @@ static void event_prepare(struct gp_event *e, struct pmd *p, bool leads, bool sk
 
 	a->disabled = 1;
 	a->inherit = 0;
-	/* a pinned leader always has a hardware counter; if there is none, reads of the group
-	 * report that */
+	/* the kernel keeps a pinned group in hardware counters all the time; if none is free, a
+	 * read of the group returns 0 bytes */
 	a->pinned = leads;
 	a->exclude_idle = skips_idle;
 	a->read_format = READ_FORMAT;
@@ -370,8 +371,8 @@ void set_read(struct set *s)
 	}
 }
 
-/* Returns true if the kernel must stop the PMD's event at its next overflow, because more must be
- * done then than restarting the same period. */
+/* Returns true if the kernel must disable the PMD's event at its next overflow, because the library
+ * must do more at this overflow than restart the same period. */
 static bool needs_limit(const struct set *s, const struct pmd *p, bool has_fmt)
 {
 	return p->samples &&
@@ -404,8 +405,8 @@ void set_run(struct set *s, bool has_fmt)
 		p->hold = false;
 		if (p->fd < 0)
 			continue;
-		/* The new period is set while the event is disabled, because an enabled software
-		 * event would overflow at once (kernel/events/core.c). */
+		/* the new period is set while the event is disabled, because an enabled software
+		 * event would overflow at once (kernel/events/core.c) */
 		if (p->rearm && p->samples && gp_period(p->fd, pmd_period(p->value)) == 0)
 			p->armed = pmd_period(p->value);
 		p->rearm = false;
@@ -434,8 +435,8 @@ void set_halt(struct ctx *c, struct set *s)
 	if (s->leader)
 		set_read(s);
 	for (struct pmd *p = s->pmds; p; p = p->next) {
-		/* The kernel has stopped the event at the overflow that was its limit, even if no
-		 * record reported that. */
+		/* the kernel has disabled the event at its last permitted overflow, even if no
+		 * record has reported this overflow yet */
 		if (p->limit && (i64)(p->seen - p->stop) >= 0)
 			p->limit = p->on = false;
 		p->value = pmd_value(p);
@@ -446,8 +447,8 @@ void set_halt(struct ctx *c, struct set *s)
 /* --- the active set --------------------------------------------------------------------------- */
 
 /* Sets the deadline at which the timeout of the active set ends. It is the previous deadline plus
- * the timeout, so that delays of the service thread do not add up; if the previous one is too old,
- * it is the present time plus the timeout. */
+ * the timeout, so that delays of the service thread do not add up; if that time is past already, it
+ * is the present time plus the timeout. */
 static void deadline_next(struct ctx *c)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC), timeout = (i64)c->active->timeout;
@@ -474,7 +475,8 @@ void ctx_run(struct ctx *c)
 	set_run(c->active, c->fmt != NULL);
 }
 
-/* Stores the rest of the active set's timeout in c->left, until the set runs again. */
+/* Stores in c->left the time in ns that is left of the active set's timeout, until the set counts
+ * again. */
 void ctx_halt(struct ctx *c)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);

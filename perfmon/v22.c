@@ -45,7 +45,8 @@ int pfm_create_context(pfarg_ctx_t *ctx, void *smpl_arg, size_t smpl_size)
 	return ctx_leave(fd);
 }
 
-/* Converts the time *t to ns. Returns false if *t is negative, too long or malformed. */
+/* Converts the struct timespec *t to ns. Returns false if the time is negative, too long or
+ * malformed. */
 static bool timespec_ns(const struct timespec *t, u64 *ns)
 {
 	*ns = (u64)t->tv_sec * SECOND + (u64)t->tv_nsec;
