@@ -9,12 +9,13 @@
 
 enum {
 	NAME_BUCKETS = 4096,
-	/* bytes of the texts of all counters; a name and a description have some 100 bytes each */
+	/* size in bytes of the texts of all counters; a name and a description have some 100 bytes
+	 * each */
 	ALL_TEXT = 256 * MAX_NAMED,
 	/* maximum bytes of a counter's description; longer descriptions are truncated */
 	TEXT_BYTES = 1024,
-	/* ns, minimum time between two readings for a rate or percentage, because the times in
-	 * /proc/stat have a resolution of 10 ms */
+	/* minimum time in ns between two readings from which a rate or percentage is computed,
+	 * because the times in /proc/stat have a resolution of 10 ms */
 	MIN_INTERVAL = 10000000,
 	/* 100 % in 1/1000 %, the unit of readings of R_PERCENT counters */
 	FULL_PERCENT = 100000,
@@ -24,14 +25,14 @@ u32 nnamed;
 
 static struct {
 	struct named *named;
-	char *texts; /* the texts of all counters, each with its NUL */
+	char *texts; /* the texts of all counters, with a NUL after each text */
 	/* hash table of the counters' names: index + 1 of the first counter of each chain; 0 if a
 	 * chain is empty */
 	u16 buckets[NAME_BUCKETS];
 	u32 nactive;
 	bool sampling;
 	size_t texts_used;
-	i64 last_reading; /* ns, time at which providers were last asked for a new reading */
+	i64 last_reading; /* time in ns at which providers were last asked for a new reading */
 	/* next step that catalog_reach() does to fill the list of counters; STEPS: all steps were
 	 * done */
 	u8 step;
@@ -193,12 +194,12 @@ static struct str literal_prefix(struct str word)
 	return s;
 }
 
-/* The providers of GPU counters: the result of catalog_providers_for() has both or neither, because
- * each needs the other. */
+/* Bits of provider_gpu and provider_oa: the result of catalog_providers_for() has both bits or
+ * neither, because each of the two providers needs the other. */
 enum { GPUS = 1 << PROVIDER_GPU | 1 << PROVIDER_OA };
 
-/* The returned mask always includes PROVIDER_FILE, because a file of counters may contain any
- * name. */
+/* The mask that is returned always includes PROVIDER_FILE, because a file of counters may contain
+ * any name. */
 u32 catalog_providers_for(struct str word)
 {
 	struct str head = literal_prefix(word);
@@ -277,8 +278,8 @@ static i64 clamp(u64 v)
 	return v > INT64_MAX ? INT64_MAX : (i64)v;
 }
 
-/* Returns whether v is the first reading of a counter since the counter was started. If so, v
- * becomes the baseline of later readings, and the counter's value remains 0. */
+/* Returns whether v is the first reading of the counter n since it was started. If so, v becomes
+ * the baseline of later readings, and the counter's value remains 0. */
 static bool is_first(struct named *n, u64 v, u64 total, i64 t)
 {
 	bool first = !n->has_baseline;
@@ -307,7 +308,7 @@ static void set_level(struct named *n, u64 v, u64 total, i64 t)
 	(void)total;
 	(void)t;
 	n->value = n->min < 0 ? (i64)v : clamp(v);
-	/* stores 0 in place of -1, because -1 is KD_UNKNOWN_COUNTER_VAL_KHR */
+	/* the value 0 is stored in place of -1, because -1 is KD_UNKNOWN_COUNTER_VAL_KHR */
 	n->value += n->value == -1;
 	n->known = true;
 }
@@ -348,8 +349,8 @@ static void set_share(struct named *n, u64 v, u64 total, i64 t)
 		return;
 	known = course_delta(CO_RESET, n->was, v, UINT64_MAX, &d) &&
 		course_delta(CO_RESET, n->total_was, total, UINT64_MAX, &all);
-	/* While the denominator does not change, the percentage is undefined: keep the last
-	 * value. */
+	/* While the denominator does not change, the percentage is undefined: the counter keeps its
+	 * last value. */
 	if (known && all == 0)
 		return;
 	n->known = known;
@@ -374,7 +375,7 @@ static void set_percent(struct named *n, u64 v, u64 total, i64 t)
 	n->unmeasured = false;
 }
 
-/* Returns the counter at the position place in the list of active counters. */
+/* Returns the counter at the position `place` in the list of active counters. */
 static struct named *active(u32 place)
 {
 	return &catalog.named[catalog.named[place].active_index];
@@ -394,8 +395,8 @@ static void counter_read(struct named *n, i64 t)
 		set[n->rule](n, v, total, t);
 }
 
-/* Takes one reading of the active counters from the position place in the list on. due: true if
- * providers must read new values even if the last reading is recent. */
+/* Takes one reading of each active counter from the position `place` in the list of active counters
+ * on. due: true if providers must read new values even if the last reading is recent. */
 static void read_from(u32 place, bool due)
 {
 	i64 t = sys_now(CLOCK_MONOTONIC);
@@ -406,8 +407,8 @@ static void read_from(u32 place, bool due)
 		catalog.last_reading = t;
 	for (u32 i = place; i < catalog.nactive; i++)
 		used[active(i)->provider] = true;
-	/* Some counters of provider_gpu have their values from provider_oa, provider_v3d or
-	 * provider_msm, and sample() of provider_v3d also reads the events of msm. */
+	/* some counters of provider_gpu have their values from provider_oa, provider_v3d or
+	 * provider_msm, and sample() of provider_v3d also reads the events of provider_msm */
 	used[PROVIDER_OA] |= used[PROVIDER_GPU];
 	used[PROVIDER_V3D] |= used[PROVIDER_MSM] || used[PROVIDER_GPU];
 	for (size_t i = 0; i < LEN(providers); i++)
@@ -421,8 +422,8 @@ static void read_from(u32 place, bool due)
 		counter_read(active(i), t);
 }
 
-/* Sets the active counters from the position place in the list on to 0, and takes their first
- * reading. */
+/* Sets each active counter from the position `place` in the list of active counters on to 0, and
+ * takes its first reading. */
 static void start_from(u32 place)
 {
 	for (u32 i = place; i < catalog.nactive; i++) {

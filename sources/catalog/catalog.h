@@ -40,7 +40,8 @@ struct named {
 	 * unit */
 	const char *vendor, *name, *what, *unit;
 	i64 min, max;       /* limits of value; max is INT64_MAX if there is no upper limit */
-	/* active: catalog_activate() selected the counter; known: value is valid */
+	/* active: catalog_activate() has selected the counter; known: the member `value` is
+	 * valid */
 	bool active, known;
 	/* true if KHR_perfcounter recommends the counter's name; such a counter can be active even
 	 * without the permission to open it */
@@ -52,8 +53,8 @@ struct named {
 	bool unmeasured;
 	/* value of the counter at its last reading; catalog_stop() takes a last reading */
 	i64 value;
-	/* provider: PROVIDER_*; rule: enum rule (how readings become the value); these and all
-	 * members below are private to catalog.c */
+	/* provider: PROVIDER_*; rule: enum rule (how readings become the value). Only catalog.c
+	 * uses these two members and all members after them. */
 	u8 provider, rule;
 	/* enum sensor_range: how fast a count can plausibly increase; if it increases faster, the
 	 * counter's value is unknown */
@@ -63,7 +64,7 @@ struct named {
 	 * an earlier reading */
 	bool has_baseline;
 	u64 was, total_was;
-	i64 t_was;         /* ns, time of the reading whose values are in was and total_was */
+	i64 t_was;         /* time in ns of the reading whose values are in was and total_was */
 	/* index + 1 of the next counter with the same hash of its name; 0: none */
 	u32 next;
 	u32 place;         /* position of this counter in the list of active counters */

@@ -11,8 +11,8 @@ static const struct {
 	struct str vendor, name;
 	const char *capability;
 } rights[] = {
-	/* perf_event_open(2): perf events that count all processes, unless perf_event_paranoid
-	 * permits */
+	/* Perf events that count all processes require CAP_PERFMON, unless the sysctl
+	 * kernel.perf_event_paranoid permits them to all users: perf_event_open(2). */
 	{ STR("*"), STR("perf/*"), "CAP_PERFMON" },
 	{ STR("*"), STR("GPU * frames / sec"), "CAP_PERFMON" },
 	/* OA units: the sysctls dev.i915.perf_stream_paranoid and dev.xe.observation_paranoid */

@@ -14,9 +14,10 @@ enum { MAX_DRIVER_EVENTS = 512 };
 /* An event of a GPU driver. The provider identifies the event's counter by the event's index in
  * driverlist.slots[]. */
 struct slot {
-	/* name of the event, NAME or BLOCK:NAME, without its source; stored by text_put() */
+	/* number of the event's name in text_put(): NAME or BLOCK:NAME, without the name of the
+	 * driver */
 	u32 event;
-	u32 number; /* number of the event from gpuevent_find(), while the event is open */
+	u32 number; /* while the event is open: its number, which gpuevent_find() has returned */
 	u16 opened; /* number of open counters of this event */
 	u8 provider;
 	bool found;
@@ -25,7 +26,8 @@ struct slot {
 static struct {
 	struct slot *slots;
 	u32 n;
-	u8 listing; /* PROVIDER_* of the provider whose events are being listed */
+	/* PROVIDER_* of the provider whose events are being added to the list of counters */
+	u8 listing;
 	struct table table;
 } driverlist = {
 	.table = TABLE_ROW(driverlist.slots, MAX_DRIVER_EVENTS, 64, "counters of GPU drivers"),
@@ -36,8 +38,8 @@ static struct str source_of(u8 provider)
 	return provider == PROVIDER_V3D ? S("v3d") : S("msm");
 }
 
-/* Returns the index of an event in driverlist.slots[]; a new event is added to the table first.
- * Returns MAX_DRIVER_EVENTS if the table is full. */
+/* Returns the index of an event of the provider in driverlist.slots[], to which a new event is
+ * added. Returns MAX_DRIVER_EVENTS if the table is full. */
 u32 driver_slot(u8 provider, struct str event)
 {
 	for (u32 i = 0; i < driverlist.n; i++)

@@ -13,14 +13,16 @@
 
 enum {
 	MAX_SLOTS = 8192,       /* maximum number of counters of perf events */
-	MAX_CPU_EVENTS = 16384, /* maximum number of open descriptors: 64 events on 256 CPUs */
+	/* maximum number of open descriptors of perf events: 64 events on 256 CPUs */
+	MAX_CPU_EVENTS = 16384,
 	/* maximum number of PMUs that can count the same event, for example memory controllers */
 	MAX_EVENT_PMUS = 64,
 	NAME_CAP = 320,
-	/* ns that an event may be enabled without running; after a longer time, the value of its
-	 * counter is unknown */
+	/* time in ns that an event may be enabled without running; after a longer time, the value
+	 * of its counter is unknown */
 	MAX_NOT_RUNNING = 10000000,
-	MICRO = 6, /* decimal places of energies, which are stored in millionths of a Joule */
+	/* decimal places of counters in Joules, whose values are stored in millionths of a Joule */
+	MICRO = 6,
 };
 
 /* A perf event that is open on one CPU. */
@@ -28,7 +30,8 @@ struct cpu_event {
 	int fd;
 	u32 next; /* index in cpu_events[] of the next open event of the same counter; 0: none */
 	u64 read_format, scale;
-	/* ns, time_enabled of the event at the last check for events that the kernel has dropped */
+	/* time_enabled of the event in ns when catalog readings last checked whether the kernel has
+	 * dropped it */
 	u64 enabled;
 	u8 point;
 	bool micro;
@@ -41,11 +44,13 @@ struct slot {
 	u32 events;
 	u32 opened;  /* number of calls that opened this counter and were not followed by a close */
 	u32 first;   /* index in cpu_events[] of the counter's first open event; 0: none */
-	u8 refusal;  /* CS_*: why it could not be opened; CS_COUNTED: it was not denied */
-	/* ns, time of the last check whether the kernel has dropped events of this counter */
+	/* enum cstate: reason why the counter could not be opened; CS_COUNTED: the permission was
+	 * not missing */
+	u8 refusal;
+	/* time in ns of the last check whether the kernel has dropped events of this counter */
 	i64 t;
-	/* the counter's value when its events were last opened again, because the kernel had
-	 * dropped some of them when a CPU went offline; 0 if they never were */
+	/* value of the counter when its events were last opened again, because the kernel had
+	 * dropped some of them when a CPU went offline; 0 if they were never opened again */
 	u64 base;
 	/* value of the counter: the highest sum over all CPUs so far, because the scaled sum can
 	 * decrease a little with multiplexing */
@@ -60,7 +65,8 @@ static struct {
 	struct slot *slots;
 	u32 nslots;
 	bool listed; /* true if list_events() has added all perf events to the list of counters */
-	/* attributes of the event that is being opened: one element for each PMU that has it */
+	/* attributes of the perf event that is being opened: one element for each PMU that has the
+	 * event */
 	struct gp_event *pmu_events;
 } eventlist;
 static struct {
@@ -113,8 +119,8 @@ static void put_name(struct buf *b, struct str event)
 	}
 }
 
-/* Adds a counter for this event to the list, unless the event has parameters that the user must
- * supply ("=?" in its name). */
+/* Adds a counter for this event to the list of counters, unless the event has parameters that the
+ * user must supply ("=?" in its name). */
 static void event_add(struct str event, struct str unit, struct str what)
 {
 	char name[NAME_CAP];
@@ -129,10 +135,10 @@ static void event_add(struct str event, struct str unit, struct str what)
 
 	put_name(&b, event);
 	if (parse_evname(event, &type, &config) && type == PT_SOFTWARE && config < 2)
-		n.unit = S("ns"); /* the software events cpu-clock and task-clock count ns */
+		n.unit = S("ns"); /* unit of the software events cpu-clock and task-clock */
 	if (str_is(unit, "MHz"))
-		/* i915's frequency events add up the clock in MHz over time: their rate is the mean
-		 * clock */
+		/* i915's frequency events add up the frequency in MHz over time, so their rate is
+		 * the mean frequency in MHz */
 		n.rule = R_RATE;
 	n.name = (struct str){ name, name + b.n };
 	if (b.full || str_find(event, S("=?")) || catalog_has(n.vendor, n.name))
@@ -181,7 +187,8 @@ static void cpu_events_close(struct slot *s)
 	}
 }
 
-/* Opens an event on one CPU, enables it and adds it to the counter s. Returns 0 or -errno. */
+/* Opens a perf event on one CPU, enables it, and adds it to the open events of the counter s.
+ * Returns 0 or -errno. */
 static long cpu_event_open(struct slot *s, struct gp_event *e, i32 cpu)
 {
 	int fd = gp_open(e, -1, cpu, -1);
@@ -218,7 +225,8 @@ static long result_merge(long r, long one)
 	return r == 0 && (one == 0 || is_cpu_error(one)) ? 0 : one;
 }
 
-/* Opens an event on every CPU that can count it. Returns 0 if any CPU can, else the last -errno. */
+/* Opens a perf event on every CPU that can count it. Returns 0 if at least one CPU can count it,
+ * else the last -errno. */
 static long cpu_events_open(struct slot *s, struct gp_event *e)
 {
 	static struct cpuset all;
@@ -237,7 +245,8 @@ static long cpu_events_open(struct slot *s, struct gp_event *e)
 
 static long event_open(struct slot *s, struct str event)
 {
-	/* a buffer with room for 0 bytes, because the error message is not needed */
+	/* a buffer with room for 0 bytes, because the error message of events_attr() is not
+	 * needed */
 	struct buf why = { .p = (char *)s };
 	/* table_all() must be called first, because it sets the pointer eventlist.pmu_events */
 	size_t cap = table_all(&eventlist_tables.pmu_events);
@@ -245,7 +254,8 @@ static long event_open(struct slot *s, struct str event)
 
 	for (long i = 0; i < n && (r == 0 || is_cpu_error(r)); i++)
 		r = result_merge(r, cpu_events_open(s, &eventlist.pmu_events[i]));
-	/* reading the event's number was denied, not opening the event */
+	/* -EACCES: the event is a tracepoint whose number in tracefs may not be read;
+	 * perf_event_open(2) was not called */
 	if (n == -EACCES)
 		s->refusal = CS_TRACEFS;
 	else if (r == -EACCES || r == -EPERM)
@@ -319,8 +329,8 @@ static u64 scaled(const struct cpu_event *p, u64 count)
 	return count / pow10_of(point) + (count % pow10_of(point) >= pow10_of(point) / 2);
 }
 
-/* ns between checks for dropped events; it is longer than 10 ms, because a kernel without
- * high-resolution clocks updates time_enabled only 100 times a second */
+/* time in ns between two checks whether the kernel has dropped events; it exceeds 10 ms, because a
+ * kernel without high-resolution clocks updates time_enabled only 100 times a second */
 enum { CHECK_INTERVAL = 15000000 };
 
 /* Reads the value of a counter: the sum over all CPUs. The kernel drops the events of a CPU that

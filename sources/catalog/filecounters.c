@@ -26,7 +26,7 @@ enum {
 	MAX_FOLDER_NAMES = 4096,
 };
 
-/* A file of counters; its name is the vendor of its counters. */
+/* A file that supplies counters; its name is the vendor of its counters. */
 struct file {
 	char name[VENDOR_BYTES];
 	u32 opened; /* number of open counters of this file */
@@ -46,7 +46,7 @@ struct line {
 static struct {
 	struct file *files;
 	struct line *lines;
-	char *bytes; /* content of the file that is being read */
+	char *bytes; /* content of the file of counters that is being read */
 	u32 nfiles;
 	u32 nlines, line_bucket[256];
 } filelist;

@@ -15,7 +15,7 @@
 enum {
 	MAX_GPU_COUNTERS = MAX_NAMED,
 	NAME_CAP = 512,
-	/* minimum ns between two scans of all processes, which find DRM clients and their
+	/* minimum time in ns between two scans of all processes, which find DRM clients and their
 	 * counters */
 	SCAN_INTERVAL = 1000000000,
 };
@@ -32,12 +32,14 @@ struct gpucounter {
 	u16 gpu;
 	u8 desc;
 	u16 inst;
-	/* table row of the counter's name if KHR_perfcounter recommends the name, else NULL */
+	/* row of the counter's name in a table of recommended names, if KHR_perfcounter recommends
+	 * the name; else NULL */
 	const struct recommended *recommended;
-	/* provider that reads the counter's value for provider_gpu; NULL: the value is in the
-	 * registry */
+	/* provider that reads the counter's value for provider_gpu; NULL if the value is a counter
+	 * of the registry */
 	const struct provider *provider;
-	/* number by which that other provider, if any, identifies this counter */
+	/* number by which the provider in the member `provider` identifies this counter; unused if
+	 * that is NULL */
 	u32 at;
 };
 
@@ -48,12 +50,13 @@ static struct {
 	 * removed keeps its index, because it may come back. */
 	char gpus[MAX_DEVICES][sizeof(devices[0].dev)];
 	u32 ngpus;
-	/* numbers[X]: index in gpus[] of the GPU with number X in recommended names */
+	/* numbers[X]: index in gpus[] of the GPU that has the number X in recommended names such as
+	 * "GPU X utilization" */
 	u32 numbers[MAX_DEVICES], nnumbers;
 	struct gpucounter *counters;
 	/* nopen: number of open counters whose values are in the registry */
 	u32 ncounters, nopen;
-	i64 sampled; /* ns, time at which the GPUs were last read; 0: never */
+	i64 sampled; /* time in ns at which the GPUs were last read; 0: never */
 } gpulist;
 static struct table gpulist_table = TABLE_ROW(gpulist.counters, MAX_GPU_COUNTERS, 64,
 			"counters of GPUs");
@@ -123,7 +126,7 @@ static u32 new_device(void)
 	return next;
 }
 
-/* Appends new devices to gpulist.gpus[], in device_order(), and gives numbers to the GPUs among
+/* Appends new devices to gpulist.gpus[], in device_order(), and assigns numbers to the GPUs among
  * them. */
 static void places_add(void)
 {
@@ -555,7 +558,8 @@ static bool has_oa(u32 gpu)
 #pragma weak provider_msm
 #pragma weak driver_slot
 
-/* GPU drivers that count events for all programs together. driver: pattern of the driver's name. */
+/* GPU drivers whose events count the work of all programs together. driver: pattern of the driver's
+ * name. */
 static const struct eventdriver {
 	char driver[7];
 	/* provider: PROVIDER_*; event: index of the driver's event in events[] of struct
@@ -585,7 +589,8 @@ static const struct recommended {
 	 * PROVIDER_EVENT; PROVIDER_GPU if only the registry has the value */
 	u8 provider;
 	read_fn *read;
-	/* names of counters of Intel's OA metric sets, for old and for new hardware, or NULL */
+	/* names of counters of Intel's OA metric sets, separated by blanks: those of old and of new
+	 * hardware; NULL: none */
 	const char *oa;
 	/* names of the events of GPU drivers, indexed by event_drivers[].event; NULL: none */
 	const char *events[2];

@@ -14,8 +14,8 @@ enum { MAX_HOST_COUNTERS = MAX_NAMED / 2 };
 static struct {
 	struct hostcounter *counters;
 	u32 n;
-	/* number of elements of counters[], from the first on, whose names host/... are in the list
-	 * of counters */
+	/* number of elements of counters[], from the first on, whose names host/... were added to
+	 * the list of counters */
 	u32 nlisted;
 	struct table table;
 } hostlist = {

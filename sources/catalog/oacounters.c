@@ -20,7 +20,8 @@ enum {
 	 * are never used */
 	MAX_STREAMS = 4,
 	NAME_CAP = 256,
-	/* ns between readings of OA streams; the interval of OA reports is derived from it */
+	/* time in ns between readings of OA streams, from which the interval of OA reports is
+	 * derived */
 	READ_INTERVAL = 100000000,
 };
 
@@ -42,7 +43,9 @@ struct oaslot {
 	 * opened; or NULL */
 	const char *choices;
 	u32 opened;
-	bool uses_stream; /* true if the counter is open and keeps the GPU's OA stream open */
+	/* true if the counter is open and is one of the counters that keep the GPU's OA stream
+	 * open */
+	bool uses_stream;
 	bool known;
 	/* value at the last reading; for a counter with the rule R_COUNT, the increase since the
 	 * counter was opened */
@@ -73,7 +76,8 @@ static struct {
 	struct oaslot *slots;
 	u32 nslots;
 	struct stream *streams; /* number of elements: oalist_tables.streams.ready */
-	/* why opening the last stream was denied, and what fixes it; empty: it was not denied */
+	/* reason why the kernel denied access when an OA stream was last opened, and the remedy; ""
+	 * if access was not denied */
 	char refusal[192];
 } oalist;
 static struct {
@@ -187,11 +191,11 @@ static const struct oaplatform *platform_of(const struct device *d)
 	known = pci_id(d, &id);
 	if (known)
 		p = oaplatform_by_pci((u32)id);
-	/* If no platform has the PCI id, the driver xe is asked, which reports the GPU's hardware
-	 * version. */
+	/* If no known hardware platform has the GPU's PCI id, the driver xe is asked for the GPU's
+	 * hardware version. */
 	if (p || !d->awake || (known && strcmp(d->driver, "xe") != 0))
 		return p;
-	/* even if oa_attach() fails, it may have set asked.dev.platform */
+	/* oa_attach() may set asked.dev.platform even if it fails */
 	oa_attach(&asked, (u32)(d - devices));
 	oa_stop(&asked);
 	return asked.dev.platform;
@@ -481,7 +485,8 @@ static void slot_close(u32 at)
 	values_forget(s->gpu);
 }
 
-/* Returns why the stream of the counter opened last could not be opened. */
+/* Returns the reason why the GPU's OA stream could not be opened for this counter, from the last
+ * attempt to open a stream; NULL if no reason is known. */
 static const char *slot_reason(u32 at)
 {
 	const struct oaslot *c = at < oalist.nslots ? &oalist.slots[at] : NULL;

@@ -43,8 +43,8 @@ static const struct {
 #endif
 };
 
-/* Options of docker run that give a container access to a source of values: bits of
- * probe_row.needed_docker, and indexes by bit of docker_flags[]. */
+/* Options of docker run that allow a container access to a source of values: bits of the member
+ * needed_docker of struct probe_row; bit n belongs to docker_flags[n]. */
 enum { DOCKER_PID = 1, DOCKER_DRI = 2, DOCKER_TRACING = 4, DOCKER_DEBUG = 8 };
 static const char *const docker_flags[] = {
 	" --pid=host", " --device=/dev/dri", " -v /sys/kernel/tracing:/sys/kernel/tracing",
@@ -61,9 +61,11 @@ struct probe_row {
 static struct {
 	struct probe_row *rows;
 	size_t nrows;
-	struct probe_row spare; /* a new row is written here, and not shown, if the table is full */
+	/* row in which a new row is stored, and not shown, if the table of rows is full */
+	struct probe_row spare;
 	struct probe_row *latest;
-	/* reason why the status of the rows added next cannot be known, or NULL */
+	/* reason why the status of the sources whose rows are added next is unknown, or NULL: their
+	 * file system could not be opened */
 	const char *root_missing;
 } probe;
 static struct table probe_table = TABLE_ROW(probe.rows, MAX_PROBED, 24, "rows of doctor");
@@ -103,7 +105,7 @@ static void put_parts(char *to, size_t cap, const char *const *parts)
 	to[b.n] = '\0';
 }
 
-/* Sets the char array to to the concatenation of the other arguments, which are strings. */
+/* Stores the concatenation of the other arguments, which are strings, in the char array `to`. */
 #define SET(to, ...) put_parts(to, sizeof(to), (const char *const[]){ __VA_ARGS__, NULL })
 
 /* Must be called before rows are added whose source is in /proc (in_proc is true) or in /sys: sets
@@ -130,7 +132,7 @@ static struct probed *row_add(const char *a, const char *b, u8 status, const cha
 	return p;
 }
 
-/* Sets the rights that the source of the row added last requires: capabilities (bits CAP()), and
+/* Sets the rights that the source of the row added last requires: capabilities (bits CAP(n)), and
  * options of docker run (bits DOCKER_*). */
 static void row_requires(u64 capabilities, u8 given)
 {
@@ -167,8 +169,8 @@ static bool may_perfmon(void)
 	return has(CAP(self.perfmon)) || has(CAP(CAP_SYS_ADMIN));
 }
 
-/* Appends n, total and the noun what to the detail of a row: "41 of 75 processes"; only total and
- * the noun if n is equal to total. */
+/* Appends to the detail of a row the numbers n and total and the noun `what`, for example "41 of 75
+ * processes"; only the total and the noun if n is equal to total. */
 static void put_count(struct probed *p, u64 n, u64 total, const char *what)
 {
 	struct buf b = { .p = p->detail, .n = strlen(p->detail), .cap = sizeof(p->detail) - 1 };
@@ -490,7 +492,7 @@ static void probe_mount(const char *source, const char *path, const char *leaf, 
 
 	if (r >= 0 && !empty)
 		r = leaf ? slurp(d.fd, leaf, file, sizeof(file)) : self.lockdown ? -EPERM : 0;
-	/* the file system is mounted, but does not have the file leaf */
+	/* the file system is mounted, but has no file with the name leaf */
 	r = r == -ENOENT && d.fd >= 0 ? 0 : r;
 	dir_close(&d);
 	locked = r == -EPERM && self.lockdown;
@@ -534,7 +536,8 @@ static void probe_rapl(void)
  * NAME:x:ID:..., and stores it in to. Returns false if no line has the id. */
 static bool id_name(const char *path, u32 id, char *to, size_t cap)
 {
-	/* the first 64 KiB are read, which have the system groups even if the file is larger */
+	/* only the first 64 KiB of the file are read, which include the system's groups even in a
+	 * larger file */
 	char text[64 << 10];
 	long n = slurp(AT_FDCWD, path, text, sizeof(text));
 	struct str all = str_read(text, n), line, name, piece;
@@ -657,9 +660,10 @@ static void probe_inotify(void)
 		SET(p->remedy, "sysctl fs.inotify.max_user_watches=65536");
 }
 
-/* Adds the row of a part of the sandbox. r: -errno, -ECANCELED with --no-sandbox, or the part's
- * result of 0 or more, which is appended to the detail if it is not 0. is: the detail if the part
- * works; missing: the detail if the kernel does not have the part. */
+/* Adds the row of a part of the sandbox, such as its seccomp filter. r: -errno; -ECANCELED with
+ * --no-sandbox; or the part's result of 0 or more, which is appended to the detail if it is not 0.
+ * is: detail of the row if the part works; missing: its detail if the kernel does not have the
+ * part. */
 static void probe_sandbox(const char *source, long r, const char *is, const char *missing)
 {
 	struct probed *p = row_add(source, "", status_of(r), r >= 0 ? is :
@@ -718,8 +722,8 @@ static void put_setcap(struct buf *b, u64 needed, const char *program)
 		}
 	put_z(b, root ? "" : "+ep ");
 	put_word(b, program);
-	/* The hint is added as a shell comment, so that the remedy can still be executed as a
-	 * command. */
+	/* The part after '#' is a comment of the shell, so that the whole remedy can be executed as
+	 * a command. */
 	if (HAS(events) && !root)
 		put_z(b, " # for members of a group only: make setcap");
 	if (HAS(events) && all & ~CAP(CAP_SYS_PTRACE))

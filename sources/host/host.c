@@ -31,7 +31,7 @@ static long error_simplify(long error)
 	}
 }
 
-/* --- files with many values: read once in a reading, when the first counter needs them -------- */
+/* --- files with many values: a reading reads each of them once, when a counter needs it ------- */
 
 enum file {
 	/* files that procfield_read(), procfield_find() and procfield_list() use */
@@ -40,7 +40,7 @@ enum file {
 	FILES, F_NONE = FILES,
 };
 
-enum { TEXT_PART = 4096 /* minimum number of free bytes in text_bytes before each read() */ };
+enum { TEXT_PART = 4096 /* minimum number of free bytes in text_bytes before each read(2) */ };
 
 static void cpus_parse(struct str text);
 static void disks_parse(struct str text);
@@ -52,7 +52,8 @@ static const struct source_text {
 	u32 cap;
 	bool many; /* the file has many records: one read() may return only some of them */
 } text_sources[FILES] = {
-	/* /proc/stat: room for 128 bytes for each of MAX_CPUS, and 2 bytes for each interrupt */
+	/* size of the buffer for /proc/stat: room for 128 bytes for each of MAX_CPUS, and 2 bytes
+	 * for each interrupt */
 	[F_STAT]       = { "stat", cpus_parse, 1 << 20, false },
 	[F_MEMINFO]    = { "meminfo", NULL, 128 << 10, false },
 	[F_VMSTAT]     = { "vmstat", NULL, 128 << 10, true },
@@ -71,7 +72,9 @@ enum { DK_READ, DK_WRITE, DK_BUSY, DK_FIELDS };
 
 /* All variables of this file except texts[] and buckets. */
 static struct {
-	u32 reading; /* number of the current reading; each reading reads a file at most once */
+	/* number of the current reading, counted from 1; in each reading, a file is read at most
+	 * once */
+	u32 reading;
 	bool listing; /* true while host_list() runs, which closes the files that it has opened */
 	/* contents of the files that were read in the current reading, one after the other */
 	char *text_bytes;
@@ -80,12 +83,13 @@ static struct {
 	u16 nsmalls;
 	long smalls_open;
 	struct cpu *cpus;
-	/* cpus_reading: number of the last reading of /proc/stat; ncpus: number of CPUs in it */
+	/* cpus_reading: number of the last reading in which /proc/stat was parsed; ncpus: number of
+	 * CPUs in this file */
 	u32 cpus_reading, ncpus;
 	struct disk *disks;
 	u32 ndisks, last_disk;
-	u32 disks_reading; /* number of the last reading of diskstats */
-	i64 disks_t;       /* time of the last reading of diskstats, in ns */
+	u32 disks_reading; /* number of the last reading in which diskstats was parsed */
+	i64 disks_t;       /* time in ns at which diskstats was last read */
 	u64 disks_sum[DK_FIELDS]; /* sums of the values of all physical disks, without partitions */
 	struct proc *procs;
 	u32 nprocs, io_seen;
@@ -98,15 +102,16 @@ static struct {
 	u32 nzones;
 } host = { .reading = 1 };
 
-/* The tables of this file, initialized at its end, because the sizes of all structs are needed. */
+/* Descriptions of the growing tables in `host`, initialized at the end of this file, where the
+ * sizes of all row structures are known. */
 static struct host_tables {
 	struct table text_bytes, smalls, cpus, disks, procs, zones;
 } host_tables;
 
 enum { IO_BUCKETS = 4096 };
 static struct {
-	/* first row of each hash chain, 0 if the chain is empty; smalls: index in host.smalls + 1;
-	 * procs: index in host.procs */
+	/* first row of each hash chain, 0 if the chain is empty; an element of smalls is an index
+	 * in host.smalls plus 1, an element of procs an index in host.procs */
 	u16 smalls[256], procs[IO_BUCKETS];
 } buckets;
 
@@ -191,7 +196,7 @@ static long text_get(u8 file, struct str *text)
 	return f->error;
 }
 
-/* --- fields of stat, meminfo and vmstat ------------------------------------------------------- */
+/* --- fields of the files stat, meminfo and vmstat --------------------------------------------- */
 
 static const struct {
 	char name[14];
@@ -202,7 +207,7 @@ static const struct {
 };
 
 /* Finds the next line "NAME NUMBER" in a text. Stores the name, without the colon that meminfo has,
- * and the number; kB are converted to bytes. False if there are no more such lines. */
+ * and the number; kB are converted to bytes. Returns false if there are no more such lines. */
 static bool field_next(struct str *text, struct str *name, u64 *v)
 {
 	struct str line, word;
@@ -242,8 +247,8 @@ bool procfield_read(u8 file, struct str name, u64 *v)
 	return field_get(file, name, v) == 0;
 }
 
-/* Returns whether gpustat offers the field with this name of a file. *level is true if the value
- * itself is shown, and false if its rate is shown. */
+/* Returns whether gpustat offers the field with this name of a file. Sets *level to true if the
+ * field's value is shown, to false if its increase per second is shown. */
 static bool field_shown(u8 file, struct str name, bool *level)
 {
 	*level = file == F_MEMINFO || glob_match(S("nr_*"), name, NULL);
@@ -260,9 +265,9 @@ static const char *field_unit(u8 file, struct str name)
 	return file == F_MEMINFO && !glob_match(S("HugePages_*"), name, NULL) ? "bytes" : NULL;
 }
 
-/* Finds the first of the files stat, meminfo and vmstat that has a field with this name. *level is
- * true if the value itself is shown, and false if its rate is shown. *unit is NULL if the value has
- * no unit. */
+/* Finds the first of the files stat, meminfo and vmstat that has a field with this name. Sets
+ * *level to true if the field's value is shown, to false if its increase per second is shown. *unit
+ * is NULL if the value has no unit. */
 bool procfield_find(struct str name, u8 *file, bool *level, const char **unit)
 {
 	u64 v;
@@ -291,7 +296,7 @@ void procfield_list(void (*found)(struct str name, const char *unit, bool level)
 	}
 }
 
-/* --- files with one number: of a CPU, a thermal zone, an energy zone -------------------------- */
+/* --- files that contain one number: the clock of a CPU, the value of a thermal or energy zone - */
 
 enum small { SM_CLOCK, SM_TEMP, SM_ENERGY };
 
@@ -303,7 +308,8 @@ static const struct {
 	[SM_ENERGY] = { "class/powercap/", "/energy_uj" },
 };
 
-enum { MAX_SMALL = 4096 /* number of files: clocks of 3500 CPUs, and thermal and energy zones */ };
+/* maximum number of files with one number: clocks of 3500 CPUs, thermal zones, energy zones */
+enum { MAX_SMALL = 4096 };
 
 struct small_file {
 	bool used; /* true if a counter has needed this file since the last host_trim() */
@@ -337,8 +343,8 @@ static const char *small_path(u8 kind, struct str inst)
 	return join(small_paths[kind].before, inst, small_paths[kind].after);
 }
 
-/* Returns the row for a kind of file (enum small) and an instance; adds it if it is new. NULL if
- * the table is full. */
+/* Returns the row for a kind of file (enum small) and an instance, which is added if it is new.
+ * Returns NULL if the table is full. */
 static struct small_file *small_find(u8 kind, struct str inst)
 {
 	u16 *bucket = &buckets.smalls[hash_more(kind, inst) % LEN(buckets.smalls)];
@@ -376,8 +382,8 @@ static bool number_at(int root, const char *path, i64 *v)
 }
 
 /* Adds the energy since the previous reading to the sum of a zone. The kernel's counter restarts at
- * 0 after the value in max_energy_range_uj: Documentation/power/powercap/powercap.rst. False if the
- * energy of this reading is not plausible. */
+ * 0 after the value in max_energy_range_uj: Documentation/power/powercap/powercap.rst. Returns
+ * false if the energy of this reading is not plausible. */
 static bool zone_energy(struct small_file *f, struct str zone)
 {
 	if (!f->energy.has_reading) {
@@ -450,11 +456,12 @@ enum { J_ALL = (1 << J_FIELDS) - 1 };
 
 struct cpu {
 	u64 was[J_FIELDS];
-	/* sums of all increases; they never decrease, although the kernel's idle and iowait can */
+	/* sums of all increases of the fields; they never decrease, although the kernel's values of
+	 * idle and iowait can */
 	u64 sum[J_FIELDS];
 	u64 hz;
-	/* numbers of the last readings: seen: that had the times of the CPU; clocked: that had
-	 * hz */
+	/* seen: number of the last reading in which the CPU's times were read; clocked: number of
+	 * the last reading in which its clock hz was read */
 	u32 seen, clocked;
 	u8 n; /* number of fields in the CPU's line of /proc/stat; old kernels have only 4 */
 };
@@ -462,7 +469,8 @@ struct cpu {
 enum { CPU_ALL, CPU_FIRST };
 
 /* Stores in *row the row of cpus[] for an instance: the row of the CPU for "cpu" and a number,
- * CPU_ALL for "cpu" alone. False if the name is not that of a CPU, or if the table has no room. */
+ * CPU_ALL for "cpu" alone. Returns false if the name is not that of a CPU, or if the table is
+ * full. */
 static bool cpu_row(struct str inst, u32 *row)
 {
 	u64 n;
@@ -493,8 +501,8 @@ static u8 jiffies_scan(struct str line, u64 *j)
 	return n > J_IDLE ? n : 0;
 }
 
-/* Adds the increases of n fields (j[], with the values of this reading) to the sums of a CPU, and
- * also to more[]. */
+/* Adds the increases of n fields of a CPU's line since its previous reading to the sums of the CPU
+ * and to the sums more[]. j: values of the fields in this reading. */
 static void cpu_grow(struct cpu *c, const u64 *j, u8 n, u64 *more)
 {
 	for (u8 i = 0; i < n; i++) {
@@ -549,19 +557,20 @@ static void cpus_parse(struct str text)
 
 enum {
 	SECTOR = 512,    /* bytes of a sector in diskstats, the same for every disk */
-	MAX_DISKS = 4096 /* number of disks and partitions: 1000 disks with three partitions each */
+	/* maximum number of disks and partitions: 1000 disks with three partitions each */
+	MAX_DISKS = 4096
 };
 
 struct disk {
-	char name[32];  /* name of the disk; the kernel's DISK_NAME_LEN is the limit */
+	char name[32];  /* name of the disk; the kernel limits it to DISK_NAME_LEN bytes */
 	u8 n;
 	bool whole;     /* true for a whole disk, false for a partition */
 	bool physical;  /* false for a virtual disk, such as a dm, md or loop device */
 	u32 seen;       /* number of the last reading that contained the disk */
 	/* values in the previous reading: sectors read, sectors written, ms busy */
 	u64 was[DK_FIELDS];
-	/* sums of all increases, which never decrease, even if a value wraps or the disk is
-	 * replaced */
+	/* sums of all increases of these values; they never decrease, even if a value wraps or the
+	 * disk is replaced */
 	u64 sum[DK_FIELDS];
 };
 
@@ -663,7 +672,7 @@ static void disk_grow(struct disk *d, const u64 *now)
 }
 
 /* Parses a line of diskstats: major, minor, name, reads, merged reads, sectors read, ms reading,
- * the same four for writes, requests in flight, ms busy. False if the line is malformed. */
+ * the same four for writes, requests in flight, ms busy. Returns false if the line is malformed. */
 static bool disk_scan(struct str line, struct str *name, u64 *now)
 {
 	struct str word;
@@ -702,7 +711,7 @@ static void disks_parse(struct str text)
 /* --- I/O of processes: proc_pid_io(5) --------------------------------------------------------- */
 
 enum {
-	/* number of processes that can be remembered; the default of kernel.pid_max */
+	/* maximum number of processes in host.procs: the default of kernel.pid_max */
 	MAX_PROCS = 32768,
 	MAX_DEPTH = 32, /* maximum number of ancestors that are checked when a process has ended */
 };
@@ -727,8 +736,8 @@ static u32 proc_find(u32 pid, u64 start)
 	return i;
 }
 
-/* Returns the index in host.procs[] of the process with this PID, or 0. If several rows have the
- * PID, the process that is still alive is preferred. */
+/* Returns the index in host.procs[] of the process with this PID; 0 if there is none. If several
+ * rows have the PID, the process that is still alive is preferred. */
 static u32 proc_find_any(u32 pid)
 {
 	u32 found = 0;
@@ -942,13 +951,14 @@ enum method {
 	H_ZONE
 };
 
-/* A row of rows[]: a kind of counter, which exists once for each instance. */
+/* A row of rows[]: a kind of counter of the host. There is one counter of this kind for each
+ * instance, such as a CPU or a disk. */
 struct row {
 	/* name: name of the counter, in which the instance replaces a '*'; what: description */
 	const char *name, *what;
 	const char *key; /* name of the field in the file; NULL if the value is not a named field */
-	/* enum amount: less: the field that is subtracted from the value; limit: the field that is
-	 * the maximum of the value */
+	/* enum amount: less: field that is subtracted from the value; limit: field that is the
+	 * maximum of the value */
 	u8 less, limit;
 	u8 unit, rule, group, method, file, arg;
 };
@@ -1177,8 +1187,8 @@ static long (*const row_readers[])(const struct row *r, struct str inst, u64 *v,
 #define ROW(group, name, unit, what, rule, arg, method) \
 	{ name, what, NULL, 0, 0, unit, rule, group, method, F_NONE, arg }
 
-/* All kinds of counters. Rows of the same group are adjacent, because list_instance() lists all
- * rows of a group for each instance. */
+/* All kinds of counters of the host. Rows of the same group are adjacent, because list_instance()
+ * lists all rows of a group for each instance. */
 static const struct row rows[] = {
 	CPU_SHARE("util", "time that the CPU is not idle", J_ALL & ~(J(IDLE) | J(IOWAIT))),
 	CPU_SHARE("user", "time in user space, guests' included", J(USER) | J(NICE)),
@@ -1244,7 +1254,8 @@ static const struct row rows[] = {
 /* --- the list of counters --------------------------------------------------------------------- */
 
 struct listing {
-	/* first: index of the first row of the group in rows[]; n: number of rows */
+	/* first: index in rows[] of the first row of a group (enum row_group); n: number of rows of
+	 * the group */
 	size_t first, n;
 	void (*found)(const struct hostcounter *h);
 };
@@ -1276,8 +1287,9 @@ static u64 row_max(const struct row *r)
 	return max;
 }
 
-/* Lists the counters of a group for one instance. shown: the instance in the names of the counters;
- * max: maximum of the values; UINT64_MAX: the maximum is that of the row. */
+/* Lists the counters of a group of rows for one instance. shown: the instance as it is written in
+ * the names of the counters. max: maximum of the values; UINT64_MAX: each row has its own
+ * maximum. */
 static void list_instance(const struct listing *l, struct str inst, struct str shown, u64 max)
 {
 	for (size_t i = l->first; i < l->first + l->n; i++) {
@@ -1599,7 +1611,7 @@ void host_trim(void)
 }
 
 static struct host_tables host_tables = {
-	/* The size 4 << 20 is at least the sum of all text_sources[].cap, and TEXT_PART. */
+	/* 4 << 20 bytes are at least the sum of all text_sources[].cap, plus TEXT_PART */
 	.text_bytes = TABLE_ROW(host.text_bytes, 4 << 20, 16 << 10,
 			  "bytes of /proc"),
 	.smalls = TABLE_ROW(host.smalls, MAX_SMALL, 16, "files of one number"),

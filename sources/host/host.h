@@ -35,8 +35,9 @@ void host_list(enum host_part part, void (*found)(const struct hostcounter *h));
 /* Begins a new reading of all counters. In a reading, each file such as /proc/stat is read at most
  * once, when the first counter needs it. The files stay open. */
 void host_begin(void);
-/* Stores in *v the value of a counter in the current reading, and in *total the denominator if its
- * rule is R_SHARE. Returns 0 or -errno; -ENOENT if the value does not exist (any more). */
+/* Stores in *v the value of a counter in the current reading and, if its rule is R_SHARE, the
+ * denominator in *total. Returns 0 or -errno; -ENOENT if the counter does not exist, or exists no
+ * more. */
 long host_read(const struct hostcounter *h, u64 *v, u64 *total);
 /* Closes the files that no counter has needed since the last host_trim(). */
 void host_trim(void);
