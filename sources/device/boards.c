@@ -25,11 +25,10 @@ enum form {
 	/* text of PowerVR's driver with several lines; "GPU Utilisation: 37%" has the
 	 * utilisation */
 	STATUS,
-	/* text with a clock in a unit that the row of places[] states (Hz, kHz or MHz):
-	 * "800000000" */
+	/* text with a clock: "800000000"; the row of places[] states its unit: Hz, kHz or MHz */
 	CLOCK,
-	/* text with a clock in MHz, kHz or Hz, recognised by its size: "800" or "800000" or
-	 * "800000000" */
+	/* text with a clock in MHz, kHz or Hz; the unit is recognised by the size of the number:
+	 * "800", "800000" or "800000000" */
 	ANY_CLOCK,
 	OPP_CLOCK, /* text "INDEX KHZ": the index of a clock in a table, and the clock in kHz */
 	CELSIUS,   /* text with a temperature in 1/1000 degrees C: "45000" */
@@ -42,9 +41,10 @@ enum form {
 #define BUSY(flags, zeros, leaf) FILE_OF(SHARE, D_GPU_BUSY, flags, zeros, IS_GPU, leaf)
 #define FREQ(form, flags, zeros, leaf) FILE_OF(form, D_FREQ_CUR, flags, zeros, IS_GPU, leaf)
 #define TEMP(desc, flags, inst, leaf) FILE_OF(CELSIUS, desc, flags, 0, inst, leaf)
-/* power of ten that converts a utilisation in % or in 1/1000 to 1/1000 % */
+/* power of ten that converts the utilisation in a file to the registry's unit, 1/1000 %: PERCENT
+ * from %, PER_MILLE from tenths of a percent */
 enum { PERCENT = 3, PER_MILLE = 2 };
-enum { HZ = 0, KHZ = 3 };            /* power of ten that converts a clock in Hz or kHz to Hz */
+enum { HZ = 0, KHZ = 3 };            /* power of ten that converts a clock to Hz */
 
 /* A place: one or more folders in which a vendor's driver has files about a GPU or an NPU. A row of
  * places[] says how to find the folders, the device and the files. */
@@ -55,7 +55,7 @@ static const struct place {
 	/* Path of the device's sysfs folder, relative to a folder that matched `where`. NULL if the
 	 * device has no folder: the files belong to the chip's only GPU or NPU. */
 	const char *device;
-	u8 part;            /* enum chip_part: whether the device is a GPU, an NPU or a card */
+	u8 part;            /* enum chip_part: the device is a GPU, an NPU or a card */
 	bool extra;         /* true if the row only adds files to a device that another row finds */
 	/* name of a file that a folder must contain to be used; NULL: every folder is used */
 	const char *needs;
@@ -97,13 +97,13 @@ static const struct place {
 	{ .where = "/sys/kernel/debug/rknpu /proc/rknpu", .part = PART_NPU, .needs = "load",
 	  .driver = "rknpu", .name = "rknpu",
 	  .files = { FILE_OF(CORES, D_LOAD, 0, 0, NO_INST, "load") } },
-	/* MediaTek, ged_sysfs.c and ged_hal.c of the driver: the files have the values that the
-	 * GPU's clock governor measured last. */
+	/* MediaTek: ged_sysfs.c and ged_hal.c of the driver ged. Its files have the utilisation and
+	 * the clock that the governor of the GPU's clock measured last. */
 	{ .where = "/sys/kernel/ged/hal", .part = PART_GPU, .driver = "ged", .name = "ged",
 	  .files = { BUSY(A_ASLEEP, PERCENT, "gpu_utilization"),
 		     FREQ(OPP_CLOCK, A_ASLEEP, KHZ, "current_freqency") } },
-	/* Mali GPUs with Arm's drivers kbase or utgard: vendors add these files to the device's
-	 * folder. */
+	/* Mali GPUs with Arm's drivers kbase or utgard: makers of chips add the files
+	 * `utilization`, `utilisation`, `utilization_gp_pp` and `clock` to the device's folder. */
 	{ .where = "/sys/class/misc/mali*", .device = "device", .part = PART_GPU,
 	  .driver = "mali", .model = "device/gpuinfo",
 	  .files = { BUSY(0, PERCENT, "device/utilization"),
@@ -193,9 +193,9 @@ static struct str scan_share(struct str s, u8 zeros, u64 *v)
 	return s;
 }
 
-/* Converts the clock *v to Hz. With ANY_CLOCK, the size of the number tells the unit, because GPU
- * clocks are between 10 MHz and 10 GHz; a number below 10 is an index. False if the number cannot
- * be a clock. */
+/* Converts the clock *v to Hz. With the format ANY_CLOCK, the unit follows from the size of the
+ * number, because GPU clocks are between 10 MHz and 10 GHz. False if *v cannot be a clock: a number
+ * below 10 is an index. */
 static bool clock_hz(u8 form, u8 zeros, u64 *v)
 {
 	static const u32 by[] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
@@ -243,8 +243,9 @@ static struct str find_status(struct str text)
 	return (struct str){ text.p, text.p };
 }
 
-/* State while the utilisation of each core of a device is stored. The highest one is then stored as
- * the utilisation of the device, unless the text of a core is invalid. */
+/* State of the parser of a text with the utilisation of each core of a device. most: highest
+ * utilisation of a core; it is stored as the utilisation of the device if any is true and no core's
+ * text is invalid. */
 struct cores {
 	struct entity *e;
 	i64 t;
@@ -517,7 +518,8 @@ void boards_start(void)
 		if (!p->device == (i >= LEN(places)) && (nrows.devices || !p->extra))
 			each_folder(&(struct finding){ .place = p, .each = place_found });
 	}
-	/* no transient error: the search was complete, so missing devices are really gone */
+	/* Remove devices only if no transient error occurred: then the search was complete, and a
+	 * device that was not found is really gone. */
 	if (errors == fileio.transient)
 		places_end();
 }

@@ -12,9 +12,9 @@
 extern const struct source src_sysfs;
 enum { DEVICE_LEFT_OUT = 1, DEVICE_BY_DRIVER = 2 /* by -d driver:NAME */ };
 
-/* Settings of a command: the devices and values that sources/device reads. */
+/* Settings of sources/device that a command of gpustat makes: the devices and values to read. */
 extern struct sensing {
-	/* for the command `list`: limits are read too, and missing values get a reason */
+	/* true for the command `list`: limits are read too, and a missing value gets a reason */
 	bool listing;
 	/* Returns true if the output shows the quantity `desc`. A hidden quantity is not read if no
 	 * other value is computed from it. If filter is NULL, all quantities are read. */
@@ -48,10 +48,10 @@ void transient_errors_count(void);
 
 /* --- files with values: rows of sources/device/sysfs.c and boards.c -------------------------- */
 
-/* Format of the text in a file of devices: struct attr.format. */
+/* Format of the text in a device's file: value of struct attr's `format`. */
 enum filetype {
 	T_NUMBER, T_ADD, T_DPM, T_LINK, T_V3D, T_TRANS, T_METRICS, T_REASONS, T_PSTATE,
-	T_BOARD /* format of a vendor's file, as enum form of boards.c says */
+	T_BOARD /* text in a file of a vendor's driver; its format is an enum form of boards.c */
 };
 
 /* struct attr.inst: how the instance of a counter gets its name: from a path or a file (FROM_*), or
@@ -81,7 +81,9 @@ enum {
 
 /* A sysfs file, or all files whose names match a pattern, and the quantity that it contains. */
 struct attr {
-	u8 folder; /* index in folders[] of sysfs.c; if format is T_BOARD: enum form of boards.c */
+	/* index in folders[] of sysfs.c; if `format` is T_BOARD: format of the text, enum form of
+	 * boards.c */
+	u8 folder;
 	u8 format, desc, flags; /* flags: A_* bits */
 	/* power of ten that converts the number in the file to the unit of the registry */
 	u8 zeros;
@@ -92,7 +94,8 @@ struct attr {
 /* The argument of probe_dir(): the device, and the rows of attrs[] or places[] whose files are
  * opened in the folder. */
 struct probe {
-	/* first row and end of the rows whose files are searched for, all in the same folder */
+	/* array of rows whose files are searched for, all in the same folder: from `first` up to,
+	 * not including, `end` */
 	const struct attr *first, *end;
 	u32 device;
 	/* descriptor of /sys or /proc (roots.sys or roots.proc), to which the folder's path is
@@ -115,7 +118,7 @@ typedef void folder_fn(void *arg, const char *path, struct str star);
 bool path_join(char *out, size_t cap, const char *a, const char *b);
 void match_folders(int root, const char *path, struct str pattern, struct str star,
 		   folder_fn *each, void *arg);
-/* Opens the files in a folder of a device; arg points to a struct probe. */
+/* Opens the files of a device that are in the folder `path`. arg points to a struct probe. */
 void probe_dir(void *arg, const char *path, struct str star);
 u32 device_by_ino(const struct stat *st);
 u32 device_in_folder(int root, const char *path);
@@ -137,10 +140,10 @@ bool board_store(const struct attr *a, struct entity *e, struct str inst, struct
  * values in raw_unit, which is `unit` or a thousandth or a millionth of it. */
 struct channel {
 	char prefix[9], unit[4], raw_unit[9];
-	/* point: decimals of a value in raw_unit that is converted to `unit`; rule: enum rule of
-	 * the counter */
+	/* point: number of decimals that convert a value in raw_unit to `unit`, for example 3 from
+	 * millivolts to V; rule: enum rule of the counter */
 	u8 point, rule;
-	u8 range;       /* enum sensor_range: range of plausible readings */
+	u8 range; /* enum sensor_range: the range of plausible readings of a channel of this kind */
 	const char *what;
 };
 
@@ -150,7 +153,7 @@ struct channel_file {
 	/* fd: descriptor of the file with the value; state: descriptor of runtime_status of the
 	 * device, or -1 */
 	int fd, state;
-	u8 range;      /* enum sensor_range: range of plausible readings */
+	u8 range;      /* enum sensor_range: the range of plausible readings of the channel */
 	char name[28]; /* chip folder and channel, such as hwmon3/temp1, for messages */
 	u64 limit;     /* highest limit that the driver has for the channel; 0 if there is none */
 	struct energy energy;
@@ -188,14 +191,15 @@ const char *vcio_reason(void);
 void nodes_start(void);
 void nodes_stop(void);
 bool nodes_changed(void); /* true if the caller has to search for new and removed devices */
-bool nodes_vendors(void); /* true if the search for new devices has to include those of boards.c */
+/* true if the search for new devices has to include those of vendors' drivers (boards.c) */
+bool nodes_vendors(void);
 bool nodes_nvidia(void);  /* true if the search for new devices has to include NVIDIA's GPUs */
 bool nodes_opened(void);  /* true if a process has opened a device node since the last call */
 /* Returns the inotify descriptor, which is readable after a device node was opened, created or
  * removed; < 0 if there is none. */
 i32 nodes_fd(void);
-/* number of opens of device nodes that inotify has reported; it merges equal events, so the real
- * number can be higher */
+/* Number of opens of device nodes that inotify has reported. inotify merges equal events, so the
+ * real number can be higher. */
 extern u32 nodes_opens;
 /* Returns the folder whose device nodes are watched for opens. Stores in *why 0, or -errno if they
  * cannot be watched. */
@@ -236,8 +240,9 @@ struct driver {
 	const char *engines, *memory;
 };
 
-const struct driver *driver_find(struct str name); /* returns an empty row for an unknown driver */
-void put_drivers(struct buf *b); /* appends the names of all known drivers, as many as fit in b */
+/* Returns the row about the DRM driver `name`; an empty row if the driver is unknown. */
+const struct driver *driver_find(struct str name);
+void put_drivers(struct buf *b); /* appends the names of all known drivers to b, as many as fit */
 
 /* --- sources/device/dmem.c: values of cgroup files, an optional feature ----------------------- */
 
@@ -261,8 +266,8 @@ enum { NVIDIA_CTL = 255 }; /* minor number of /dev/nvidiactl, which belongs to n
 
 /* --- sources/device/nvidia.c: NVIDIA's driver, an optional feature ---------------------------- */
 
-/* True if this program asks NVIDIA's driver about the device by ioctl. The clients of such a device
- * are processes. */
+/* True if this program reads the values of the device from NVIDIA's driver by ioctl. The clients of
+ * such a device are processes, not open files. */
 bool nvidia_covers(u32 device);
 
 /* Returns the number N of a device's node /dev/nvidiaN; NVIDIA_CTL if it is unknown. The number is
@@ -282,10 +287,12 @@ bool nvidia_asked(u32 device);
 /* Returns why NVIDIA's driver does not report the utilisation of a device for which nvidia_asked()
  * is true; NULL if it does. Sets *denied if a permission is missing. */
 const char *nvidia_reason(u32 device, bool *denied);
-/* Calls found() for each process that uses an NVIDIA GPU; slot is NV_SLOT + the device's number.
- * False if there is no such GPU. */
+/* Calls found() for each process that uses an NVIDIA GPU. slot: number that identifies the GPU
+ * among those of all compute drivers: NV_SLOT + its index in devices[]. False if there is no such
+ * GPU. */
 bool nvidia_scan(void (*found)(u32 pid, u32 device, u32 slot));
-/* first slot of NVIDIA's GPUs; kfd_scan() uses the slots below NV_SLOT */
+/* lowest slot (number of a GPU in nvidia_scan() and kfd_scan()) of NVIDIA's GPUs; AMD's GPUs have
+ * the slots below NV_SLOT */
 enum { NV_SLOT = MAX_DEVICES };
 /* Stores the current values of the process whose pid is the key of the client c, read at the time t
  * (ns). False if the process no longer uses the GPU, or if the GPU sleeps or does not answer. */
@@ -327,7 +334,7 @@ struct nvquery {
 	bool inner;
 };
 struct nvsum {
-	u64 work, time; /* work: ns that the engine worked; time: ns that the samples cover */
+	u64 work, time; /* work: ns that the engine worked; time: ns that the added samples cover */
 };
 
 bool nvring_newest(const char *answer, const struct nvring *r, u64 *t);

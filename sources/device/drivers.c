@@ -20,10 +20,11 @@ static const struct driver drivers[] = {
 	{ STR("intel_vpu"), true, false, Z_ALL, "the driver counts no engine time per client",
 	  NULL },
 	{ STR("amdxdna*"), true, false, Z_ALL, "the driver counts no engine time", NULL },
-	{ STR("xe"), false, false, 0, NULL, NULL }, /* xe's show_run_ticks() resumes the device */
-	/* pvr_show_fdinfo() of Imagination's driver (24.2 for Linux 6.6, and others) dereferences
-	 * the private data of an open file, which are NULL until the client's first ioctl. /sys
-	 * does not tell the version of the driver. */
+	/* xe's show_run_ticks(), which prints fdinfo, resumes a suspended GPU */
+	{ STR("xe"), false, false, 0, NULL, NULL },
+	/* pvr_show_fdinfo() of Imagination's driver (24.2 for Linux 6.6, and others) crashes the
+	 * kernel: it dereferences the private data of an open file, which are NULL until the
+	 * client's first ioctl. No file in /sys has the version of the driver. */
 	{ STR("pvrsrvkm*"), false, true, 0, CRASHES, CRASHES },
 	{ STR("nvidia"), false, false, 0, NVIDIA, NVIDIA },
 	{ STR("galcore"), false, false, 0, NO_CLIENTS "; its file `load` is read only while "

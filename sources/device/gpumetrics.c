@@ -271,15 +271,16 @@ bool metrics_next(struct str blob, size_t *row, struct metric *m)
 				    !field_read(blob, r->offset, r->width, &v))
 			continue;
 		if (r->desc != D_ENERGY && v > UINT32_MAX)
-			continue; /* multiplied by 10^zeros, such a value could exceed 64 bits */
+			/* reject the value: multiplied by 10^zeros, it could exceed 64 bits */
+			continue;
 		/* Some SMU11 chips report the PCIe generation, 1 to 4, instead of the speed of the
 		 * link. */
 		if (r->desc == D_LINK_SPEED && v < 10)
 			continue;
 		for (u8 n = r->desc == D_ENERGY ? 0 : r->zeros; n; n--)
 			v *= 10;
-		/* The unit of energy is 2^-16 J, which is 15625/1024 uJ. Energy of revisions before
-		 * 1.4 has another unit and is not read. */
+		/* The GPU's energy counter has the unit 2^-16 J, which is 15625/1024 uJ. In content
+		 * revisions of gpu_metrics before 1.4 it has another unit and is not read. */
 		*m = (struct metric){ r->desc, metric_insts[r->inst],
 				      r->desc == D_ENERGY ? muldiv(v, 15625, 1024) : v };
 		return true;

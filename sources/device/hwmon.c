@@ -103,8 +103,8 @@ long channel_open(struct channel_file *f, const char *dir, struct str name)
 				   O_RDONLY | O_NONBLOCK);
 	put_z(&to, HWMON_DIR "/");
 	put_z(&to, dir);
-	/* The limit is not read while the device is suspended: reading it would resume the
-	 * device. */
+	/* The limit of the hwmon channel is not read while the device is suspended, because reading
+	 * it would resume the device. */
 	if (!to.full && !is_suspended(f))
 		f->limit = channel_limit(buf_z(&to), name);
 	return 0;

@@ -24,7 +24,8 @@ struct lookup {
 	const char *folder;
 	u32 n, left; /* n: number of devices in wanted[]; left: number of those without a name */
 	struct wanted {
-		u32 device; /* index in devices[]; NONE after the name of the device was found */
+		/* index in devices[]; set to NONE once the name of the device was found */
+		u32 device;
 		u16 vendor, id, revision;
 	} wanted[MAX_DEVICES];
 	/* PCI vendor of the current section; NO_VENDOR if no wanted device is of this vendor */
@@ -189,7 +190,8 @@ static long lines_read(int fd, struct lookup *l, line_fn *line_do)
 {
 	char b[CHUNK_BYTES];
 	struct str text = { b, b }, line;
-	bool skips = false; /* true if the next bytes are the rest of a line that is too long */
+	/* true if the next bytes are the rest of a line that did not fit the buffer */
+	bool skips = false;
 	long r = 0;
 
 	for (u32 i = 0; i < MAX_CHUNKS && l->left; i++) {
@@ -210,7 +212,8 @@ static long lines_read(int fd, struct lookup *l, line_fn *line_do)
 		if (skips)
 			text.p = text.e;
 	}
-	/* the last line of the file has no newline, so the loop above has not handled it */
+	/* handle the last line of the file here if it has no newline: the loop above handles only
+	 * lines that end with one */
 	if (r == 0 && l->left && str_len(text))
 		line_do(l, text);
 	return r;
@@ -295,7 +298,8 @@ static void device_lookup(struct lookup *l, u32 device)
 	*w = (struct wanted){ .device = device };
 	if (id.p < id.e && (take_id(&id, &w->vendor) != 4 || !str_skip_z(&id, ":") ||
 			    take_id(&id, &w->id) != 4 || id.p < id.e))
-		/* the name is not a PCI ID: the driver has reported the name, and it is kept */
+		/* the text in d->name is not a PCI ID but a name that the driver has reported: keep
+		 * it */
 		return;
 	for (size_t i = 0; i < LEN(leaves); i++) {
 		struct str text = sysfs_text(device, leaves[i]);
@@ -340,7 +344,8 @@ void names_find(const char *folder)
 		ids_read(&l, amdgpu, amdgpu_line);
 	ids_read(&l, pci, pci_line);
 	for (u32 i = 0; i < l.n && fileio.transient != transient; i++)
-		/* after a transient error, the next sample searches again */
+		/* after a transient error, a device without a name keeps named = false: the next
+		 * sample searches the ids files again */
 		if (l.wanted[i].device) {
 			name_set_id(&l.wanted[i], "");
 			devices[l.wanted[i].device].named = false;

@@ -29,8 +29,8 @@ static const struct {
 	{ "/kfd", IN_OPEN },
 };
 static const struct str gpu_nodes[] = { STR("dri"), STR("accel"), STR("kfd"), STR("nvidia") };
-/* Prefixes of the names of device nodes of the drivers in boards.c. A driver creates its nodes when
- * it is loaded, and removes them when it is unloaded. */
+/* Prefixes of the names of device nodes of the vendors' drivers in boards.c. A driver creates its
+ * nodes when it is loaded, and removes them when it is unloaded. */
 static const struct str vendor_nodes[] = { STR("kgsl"), STR("mali"), STR("galcore"), STR("apex"),
 					   STR("hailo"), STR("neuron") };
 
@@ -49,7 +49,7 @@ static struct {
 	i32 dev_wd;            /* inotify's watch descriptor of /dev, or -errno */
 	/* true if the nodes in watched_dev belong to the machine whose /sys is read */
 	bool dev_matches_sys;
-	bool opened; /* a node was opened since the last call of nodes_opened() */
+	bool opened; /* a device node was opened since the last call of nodes_opened() */
 	u8 scans_due;               /* number of searches for devices that are still to be made */
 	/* number of searches for the devices of boards.c that are still to be made */
 	u8 vendors_due;
@@ -158,7 +158,8 @@ static bool begins_with(const char *name, const struct str *words, size_t n)
 	return false;
 }
 
-/* Handles one event of inotify. True if the watches have to be set up again. */
+/* Handles one inotify event of a folder of device nodes. True if the watches have to be set up
+ * again. */
 static bool event_handle(const struct inotify_event *e)
 {
 	bool at_dev = e->wd == watch.dev_wd, node = !(e->mask & IN_OPEN);
@@ -176,7 +177,8 @@ static bool event_handle(const struct inotify_event *e)
 		return false;
 	watch.opened |= !node || at_dev;
 	nodes_opens += !node;
-	/* After a node is removed, the links in /sys stay for a short time: search twice. */
+	/* After a device node is removed, its links in /sys stay for a short time: search for
+	 * devices twice. */
 	if (node)
 		watch.scans_due = 2;
 	return at_dev || e->mask & IN_IGNORED;
@@ -209,7 +211,8 @@ bool nodes_changed(void)
 	i64 now = sys_now(CLOCK_MONOTONIC);
 	bool reliable;
 
-	/* If nodes_stop() was called between two readings, the watches are set up again. */
+	/* If nodes_stop() was called since the previous reading of the devices, set up the inotify
+	 * watches again. */
 	if (registry.repeats && !watch.started) {
 		nodes_start();
 		watch.opened = true;

@@ -16,21 +16,23 @@ static const u32 request_card_info = 0xc90046c8, request_alloc = 0xc020462b,
 enum {
 	MAX_CARDS = 32, CARD_BYTES = 72,
 	MAX_PROCS = 1024,
-	/* largest numbers of processes in the answers to GET_PIDS and to GET_PID_INFO */
+	/* largest numbers of processes in the driver's answers to the commands GET_PIDS and
+	 * GET_PID_INFO */
 	MAX_PIDS = 950, MAX_ENTRIES = 200,
 	/* largest number of ioctl calls for one GPU in one sample */
 	MAX_CALLS = 12,
-	/* number of additional calls that find out the reason of a status NV_UNSUPPORTED */
+	/* number of additional ioctl calls that find out why the driver returned NV_UNSUPPORTED */
 	REASON_CALLS = 3,
 	CLASS_CLIENT = 0x41, CLASS_DEVICE = 0x80, CLASS_SUBDEVICE = 0x2080,
 	/* Status codes of the driver: src/common/sdk/nvidia/inc/nvstatuscodes.h */
 	NV_OK = 0, NV_LOST = 0x0f, NV_DENIED = 0x1b, NV_BAD_SIZE = 0x1f, NV_BAD_PARAMS = 0x3a,
 	NV_UNSUPPORTED = 0x56,
-	/* Not codes of the driver: the reasons why the driver returned NV_UNSUPPORTED, as numbers
-	 * that only this file uses. */
+	/* Results in addition to the driver's status codes, used only in this file: the reasons why
+	 * the driver returned NV_UNSUPPORTED. */
 	NV_ON_CHIP = 0x10000, NV_VGPU, NV_MIG, NV_NO_GSP, NV_UNKNOWN,
-	/* Used like -errno. NOT_LOADED: NVIDIA's driver is not loaded. LOADED_LATE: the driver was
-	 * loaded after nvidia_admit(), and the descriptor LATE_FD was in use. */
+	/* Results in addition to -errno: NVIDIA's driver is not loaded (NOT_LOADED); the driver was
+	 * loaded after nvidia_admit(), and the descriptor number LATE_FD was in use
+	 * (LOADED_LATE). */
 	NOT_LOADED = -0x10000, LOADED_LATE,
 	/* Number of the control node's descriptor if the driver is loaded after nvidia_admit(). It
 	 * is close to the usual limit of descriptors, 1024 (INR_OPEN_CUR of linux/fs.h), so that it
@@ -62,8 +64,8 @@ struct nvcontrol {
 	u32 size, status;
 };
 
-/* Index of the row in a table of layouts, such as nvrings[], that this release of the driver
- * accepts: control_rows() finds it. */
+/* The choice of a row in a table of layouts, such as nvrings[]: control_rows() finds the row that
+ * the driver's release accepts. */
 struct nvchoice {
 	/* row: index in the table of layouts; tried: number of rows that the driver has rejected */
 	u8 row, tried;
@@ -77,21 +79,25 @@ struct nvgpu {
 	/* handle of the driver's device object (that of the subdevice object is device + 1); NONE:
 	 * no objects */
 	u32 device;
-	u32 serial; /* serial number of the entity of the device; 0 if the row is not in use */
+	/* serial number (struct entity) of the device that the row describes; 0 if the row is not
+	 * in use */
+	u32 serial;
 	/* true if the GPU may sleep although its node is open (power management "fine-grained"), or
 	 * if that is unknown */
 	bool fine;
 	bool on_chip;     /* true if the GPU is part of a system on a chip */
-	/* true if the values below were read, and the GPU has been awake since then */
+	/* true if the GPU's values in this struct were read, and the GPU has not slept since
+	 * then */
 	bool has;
 	struct nvchoice ring, ecc;
-	i64 tried;        /* time in ns when the GPU was accessed last */
-	/* time in ns of the reading of d->awake that was used last: each one is used only once */
+	i64 tried;        /* CLOCK_MONOTONIC time in ns when the GPU was accessed last */
+	/* time in ns of the device's sample whose power state (d->awake) was used last;
+	 * gpu_sample() uses the state of each sample only once */
 	i64 state_read;
 	/* time of the newest sample that was added to busy[], in ns of the driver's clock */
 	u64 newest;
 	bool has_newest;
-	i64 sampled;      /* time in ns when a new sample was found last */
+	i64 sampled;      /* time in ns when the driver's ring had a new sample last */
 	i64 worked;       /* time in ns up to which the busy times in busy[] count */
 	u64 busy[NV_ENGINES];    /* busy[i]: ns that engine i has worked since the first reading */
 	/* percent[i]: utilisation of engine i since the previous reading, in 1/1000 % */
@@ -133,8 +139,8 @@ static struct {
 	bool admitted;
 	/* if negative, the reason why fd is closed: -errno, NOT_LOADED or LOADED_LATE */
 	long error;
-	/* client: handle that the driver has assigned to this process; left: ioctl calls that are
-	 * still allowed for this GPU */
+	/* client: handle that the driver has assigned to this process; left: number of ioctl calls
+	 * that may still be made for the GPU in this sample */
 	u32 client, nprocs, left;
 	u32 release; /* major release of the driver, for example 570 of 570.99.01; 0 if unknown */
 	bool changed;             /* true if a process was added or removed in this reading */
@@ -144,9 +150,9 @@ static struct {
 	u32 handle;
 } ctl = { .fd = -1, .handle = 0x100 };
 
-/* Time between two accesses to a GPU that may sleep, in ns. The driver lets an idle GPU sleep after
- * about 6 s: if it is still awake after 8 s, others use it. No sample is missed, because the
- * driver's ring has those of the last 10 s. */
+/* Shortest time between two accesses to a GPU that may sleep, in ns. The driver lets an idle GPU
+ * sleep after about 6 s: if the GPU is still awake after 8 s, other processes use it. No
+ * utilisation sample is missed, because the driver's ring has the samples of the last 10 s. */
 static const i64 pause_ns = 8000000000;
 
 /* Age in ns from which the last sample of the driver is too old: the utilisation is then
@@ -426,8 +432,8 @@ static long read_ring(struct nvgpu *g, u32 device)
 		work_forget(g, device);
 	if (r || !nvring_newest(answer.rows, ring, &newest))
 		return r;
-	/* the times of samples started again at 0, for example because the driver was loaded
-	 * again */
+	/* After the driver is loaded again, the times of its samples start again at 0: they are
+	 * then lower than that of the newest known sample. */
 	if (newest - g->newest > INT64_MAX)
 		g->has_newest = false;
 	if (!g->has_newest)
@@ -459,7 +465,8 @@ static long read_info(struct nvgpu *g, u32 command, u32 *list, u32 n)
 	return control(g->device + 1, command, &params, sizeof(params));
 }
 
-/* Reads the total and the free video memory, which the driver reports in KiB. */
+/* Reads the total and the used video memory of a GPU; the driver reports total and free memory in
+ * KiB. */
 static long read_memory(struct nvgpu *g)
 {
 	u32 list[4] = { 0x08 /* TOTAL_RAM_SIZE */, 0, 0x16 /* HEAP_FREE */, 0 };
@@ -487,7 +494,7 @@ static void read_optional(struct nvgpu *g)
 					 &g->uncorrected);
 }
 
-/* --- when a GPU is accessed ------------------------------------------------------------------- */
+/* --- when a GPU may be accessed --------------------------------------------------------------- */
 
 static void node_close(struct nvgpu *g)
 {
@@ -520,7 +527,8 @@ static u32 release_of(struct str text)
 	return 0;
 }
 
-/* Chooses the rows of nvrings[] and nveccs[] that are tried first, by the driver's release. */
+/* Chooses the rows of nvrings[] and nveccs[] that control_rows() tries first, by the driver's
+ * release. */
 static void choices_begin(struct nvgpu *g)
 {
 	static const u16 rings[NV_RINGS] = { 570, 550, 525, 0 },
@@ -585,8 +593,9 @@ static bool held_by_others(u32 device)
 	return false;
 }
 
-/* True if the GPU's node may stay open because the GPU stays awake anyway: its file power/control
- * is "on", or it has no fine-grained power management and another process has a node open. */
+/* True if /dev/nvidiaN of a GPU may stay open because the GPU stays awake anyway: its file
+ * power/control is "on", or it has no fine-grained power management and another process has the
+ * node open. */
 static bool may_hold(const struct nvgpu *g, u32 device)
 {
 	struct str text = sysfs_text(device, "power/control");
@@ -674,7 +683,8 @@ static long gpu_attach(struct nvgpu *g, const struct device *d)
 	r = control(ctl.client, GET_ID_INFO, info, sizeof(info));
 	if (r)
 		return r;
-	/* bit 5 is the flag NV0000_CTRL_GPU_ID_INFO_SOC of the driver */
+	/* bit 5: NV0000_CTRL_GPU_ID_INFO_SOC of the driver: the GPU is part of a system on a
+	 * chip */
 	g->on_chip = info[1] >> 5 & 1;
 	device[0] = info[2];
 	subdevice = info[3];
@@ -696,12 +706,12 @@ static u32 virtualization_size(u8 row)
 	return row ? 4 : 8;
 }
 
-/* Returns the reason why the driver does not support utilisation (NV_ON_CHIP to NV_UNKNOWN): the
- * driver's status is NV_UNSUPPORTED in all these cases. Virtual GPUs are checked before MIG,
- * because the host of a virtual GPU decides about MIG. */
+/* Returns the reason (NV_ON_CHIP to NV_UNKNOWN) why the driver answers a request for the
+ * utilisation with NV_UNSUPPORTED. Virtual GPUs are checked before MIG, because the host of a
+ * virtual GPU decides about MIG. */
 static long unsupported_reason(struct nvgpu *g, const struct device *d)
 {
-	/* values VIRTUALIZATION_MODE_VGX and GPU_SMC_MODE_ENABLED of the driver */
+	/* the driver's values NV0080_CTRL_GPU_VIRTUALIZATION_MODE_VGX and GPU_SMC_MODE_ENABLED */
 	const u32 is_vgpu = 2, mig_is_on = 1;
 	u32 info[2] = { 0x2a /* GPU_SMC_MODE */, 0 }, mode = 0;
 	struct nvchoice choice = { 0 };
@@ -749,7 +759,7 @@ static void gpu_read(struct nvgpu *g, u32 number, bool hold)
 		g->tried = sys_now(CLOCK_MONOTONIC);
 }
 
-/* --- storing the values of a reading ---------------------------------------------------------- */
+/* --- storing the values of a GPU -------------------------------------------------------------- */
 
 static void put_work(struct entity *e, u8 engines, const u32 *percent, const u64 *busy, i64 worked)
 {
@@ -857,8 +867,8 @@ static void gpu_explain(struct device *d, const struct nvgpu *g)
 		d->no_memory = NULL;
 }
 
-/* Reads one GPU. If reading could keep the GPU awake, the values of its last reading are reported
- * again. */
+/* Reads the values of an NVIDIA GPU. If reading could keep the GPU awake, the values of its last
+ * reading are stored again. */
 static void gpu_sample(u32 number)
 {
 	struct device *d = &devices[number];
@@ -868,7 +878,7 @@ static void gpu_sample(u32 number)
 	if (g->serial != d->e.serial)
 		gpu_begin(g, d);
 	if (g->state_read == d->e.t)
-		return; /* the device's power state was not read again since the last call */
+		return; /* gpu_sample() has already handled this sample of the device */
 	g->state_read = d->e.t;
 	hold = d->awake && may_hold(g, number);
 	if (!hold && g->node >= 0)

@@ -11,12 +11,14 @@
 /* Layouts of the ring of utilisation samples, newest releases first:
  * NV2080_CTRL_PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2_PARAMS. */
 const struct nvring nvrings[NV_RINGS] = {
-	/* layout of driver releases 570 to 595 */
+	/* layout of the ring in releases 570 to 595 of NVIDIA's driver */
 	{ 55888, 72, 776, { 8, 136, 264, 392, 520, 648 } },
-	/* layout of driver releases 550 to 565 */
+	/* layout of the ring in releases 550 to 565 of NVIDIA's driver */
 	{ 50704, 72, 704, { 8, 124, 240, 356, 472, 588 } },
-	{ 34000, 72, 472, { 8, 124, 240, 356 } }, /* layout of driver releases 525 to 545 */
-	{ 47216, 100, 472, { 8, 124, 240, 356 } }, /* layout of driver releases 515 and 520 */
+	/* layout of the ring in releases 525 to 545 of NVIDIA's driver */
+	{ 34000, 72, 472, { 8, 124, 240, 356 } },
+	/* layout of the ring in releases 515 and 520 of NVIDIA's driver */
+	{ 47216, 100, 472, { 8, 124, 240, 356 } },
 };
 
 /* Sizes in bytes of NV2080_CTRL_GPU_QUERY_ECC_STATUS_PARAMS, newest releases first. It is an array
@@ -24,20 +26,23 @@ const struct nvring nvrings[NV_RINGS] = {
 const u16 nveccs[NV_ECCS] = { 1664, 1464, 1264, 1224, 1024, 984, 904 };
 
 enum {
-	/* offsets in the answer: of the index of the next sample to write, and of the first
-	 * sample */
+	/* offsets in the driver's answer with the ring of utilisation samples: of the index of the
+	 * sample that is written next, and of the first sample */
 	RING_TRACKER = 12, RING_SAMPLES = 16,
 	/* offset of the pid in the data of an engine in a sample */
 	ENGINE_PID = 8,
-	/* releases from 570 on: offset of pOsPidInfo in the data of an engine in a sample; size of
-	 * these data */
+	/* for driver releases from 570 on: offset of pOsPidInfo in an engine's data in a sample;
+	 * size in bytes of an engine's data in a sample */
 	ENGINE_OS_PID = 120, ENGINE_BYTES = 128,
 	FULL_UTIL = 10000, /* utilisation of an engine that always works, in 1/100 % */
-	/* bytes of the ECC entry of a unit; bytes after the last entry */
+	/* ECC_UNIT: bytes of the entry of one unit of the GPU in the answer about ECC errors;
+	 * ECC_AFTER: bytes after the last entry */
 	ECC_UNIT = 40, ECC_AFTER = 24,
-	/* largest plausible memory size, 1 TiB in KiB; a larger size is an error of the driver */
+	/* largest plausible size of video memory, in KiB (1 TiB); a larger size is an error of the
+	 * driver */
 	MAX_KIB = 1 << 30,
-	/* bytes before the first instruction of the request; bytes of each instruction */
+	/* layout of the request for temperatures: bytes before its first instruction; bytes of each
+	 * instruction */
 	SENSOR_HEAD = 24, SENSOR_BYTES = 44,
 };
 
@@ -114,12 +119,12 @@ bool nvring_sum(const char *answer, const struct nvring *r, const struct nvquery
 		u64 t = load64(sample), weight = t - before;
 		u32 util = load32(at);
 
-		/* skip an unused entry, and a sample that is not later than the previous one; times
-		 * may wrap */
+		/* skip an unused entry of the ring, and a sample that is not later than the
+		 * previous sample; the driver's times may wrap */
 		if (t == 0 || (known && weight - 1 > INT64_MAX))
 			continue;
-		/* nothing is known before the first sample: it counts for as long as the second
-		 * one */
+		/* It is unknown how much time the first sample in the ring represents: assume the
+		 * same as for the second sample. */
 		if (!known)
 			weight = load64(ring_sample(answer, r, i + 1)) - t;
 		if (weight - 1 >= longest_period)
@@ -200,9 +205,10 @@ static const u16 opcodes[] = { SENSOR_TARGET, TARGET_TYPE, SENSOR_READING };
 void nvsensors_ask(char *request)
 {
 	memset(request, 0, NV_SENSOR_BYTES);
-	store32(request, 1); /* version of the structure of the request */
+	store32(request, 1); /* version of the structure of the request for temperatures */
 	store32(request + 8, SENSOR_BYTES);
-	/* tells the driver to continue with the next instruction if one fails */
+	/* flag in the request for temperatures: if an instruction fails, the driver continues with
+	 * the next one */
 	store32(request + 12, 1);
 	store32(request + 20, NV_SENSORS * LEN(opcodes));
 	for (u32 i = 0; i < NV_SENSORS * LEN(opcodes); i++) {

@@ -44,21 +44,22 @@ struct node {
 	bool there, seen;
 };
 
-/* State of a device that is used in this file only. */
+/* State of a device that only sysfs.c uses; other files use struct device. */
 struct sysdir {
 	char path[128];  /* sysfs folder of the device, relative to /sys; empty if there is none */
 	char node[48];   /* sysfs folder of the primary node, such as class/drm/card0 */
 	/* descriptor of the open file power/runtime_status; -1: not open; -2: cannot be opened */
 	int status;
-	/* probed: the files that may wake the device were opened; probed_asleep: so were the files
-	 * that cannot wake it */
+	/* probed: the files whose reading may wake the device were opened; probed_asleep: the other
+	 * files of the device were opened */
 	bool probed, probed_asleep;
-	bool changed; /* a node was added or removed since the previous scan */
-	bool denied;  /* true if a file could not be opened for lack of permission */
+	/* true if a node of the device was added or removed since the previous scan of /sys */
+	bool changed;
+	bool denied;  /* true if permission to open a file of the device was denied */
 	/* true after profiling_start() has handled the device (--enable-profiling) */
 	bool profiled;
-	/* the GPU was asleep when it was found: NVIDIA's file about it is not read before it is
-	 * awake, because reading the file would wake it */
+	/* true if the GPU was asleep when it was found: the file of NVIDIA's driver about the GPU
+	 * is read only once the GPU is awake, because reading the file would wake it */
 	bool slept;
 	/* lost: sensors for which the table had no room; unread: transient errors when files were
 	 * opened */
@@ -103,7 +104,8 @@ static const struct folder {
 	const char *dir;
 } folders[] = {
 	[F_POWER]       = { NULL, B_DEVICE, "power" },
-	/* device folder, and those of the PCIe ports above it: see links_each() */
+	/* files of the PCI link: in the device's folder, and in those of the PCIe ports above the
+	 * device, which links_each() finds */
 	[F_LINK]        = { NULL, B_DEVICE, "" },
 	[F_ANY]         = { NULL, B_DEVICE, "" },
 	[F_AMDGPU]      = { "amdgpu", B_DEVICE, "" },
@@ -192,9 +194,9 @@ static const struct attr attrs[] = {
 	{ F_I915_GT, T_NUMBER, D_FREQ_RP1, A_LIMIT, 6, FROM_DIR, "rps_RP1_freq_mhz" },
 	{ F_I915_GT, T_NUMBER, D_FREQ_RPN, A_LIMIT, 6, FROM_DIR, "rps_RPn_freq_mhz" },
 	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 0, FROM_DIR, "rc6_residency_ms" },
-	/* Intel's Gen6 and Gen7 have the deeper idle states rc6p and rc6pp, whose time is not in
-	 * that of rc6: T_ADD adds it. Valleyview's media engines have an idle state of their
-	 * own. */
+	/* Intel's GPUs of Gen6 and Gen7 have the deeper idle states rc6p and rc6pp, whose times are
+	 * not part of that of rc6: the format T_ADD adds them. Valleyview's media engines have an
+	 * idle state of their own. */
 	{ F_I915_GT, T_ADD, D_IDLE_MS, 0, 0, FROM_DIR, "rc6p_residency_ms" },
 	{ F_I915_GT, T_ADD, D_IDLE_MS, 0, 0, FROM_DIR, "rc6pp_residency_ms" },
 	{ F_I915_GT, T_NUMBER, D_IDLE_MS, 0, 0, IS_MEDIA, "media_rc6_residency_ms" },
@@ -230,8 +232,8 @@ static const struct attr attrs[] = {
 	{ F_DEVFREQ, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
 	{ F_DEVFREQ, T_NUMBER, D_FREQ_MAX, 0, 0, FROM_DIR, "max_freq" },
 	{ F_DEVFREQ, T_TRANS, D_FREQ_SPENT, 0, 0, FROM_DIR, "trans_stat" },
-	/* msm: the DRM device may be the display controller. The GPU, which has the clock, is then
-	 * a separate platform device. */
+	/* msm: the DRM device may be the display controller. The GPU is then a separate platform
+	 * device, and the files with the clock belong to the GPU. */
 	{ F_MSM, T_NUMBER, D_FREQ_CUR, 0, 0, FROM_DIR, "cur_freq" },
 	{ F_MSM, T_NUMBER, D_FREQ_TARGET, 0, 0, FROM_DIR, "target_freq" },
 	{ F_MSM, T_NUMBER, D_FREQ_MIN, 0, 0, FROM_DIR, "min_freq" },
@@ -269,8 +271,8 @@ struct sensor {
 	/* rank: sort key among sensors of the same struct attr, made of the numbers in folder and
 	 * file name */
 	u32 device, rank, reads;
-	/* number of the text with the file's path, relative to /sys or /proc; NONE: no room for
-	 * it */
+	/* number that text_put() has returned for the file's path, relative to /sys or /proc; NONE:
+	 * the table of texts had no room */
 	u32 path;
 	int fd;
 	/* misses: ENODEV errors in a row; wait: samples to skip before the file is opened again */
@@ -426,13 +428,13 @@ static void store_number(const struct sensor *s, struct str text, i64 t)
 		if ((a->desc == D_LINK_WIDTH || a->desc == D_LINK_MAX_WIDTH) && (v == 0 || v > 32))
 			return;
 		if (a->desc >= D_POWER_CAP && a->desc <= D_POWER_CRIT && v == 0)
-			return; /* a power limit of 0 means that there is no limit */
+			return; /* hwmon's power limit 0 means that there is no limit */
 		sensor_put(s, a->desc, str_z(s->inst), v * by, t);
 	}
 }
 
-/* Adds the number in the file to the value that an earlier row of attrs[] stored for the same
- * counter. */
+/* Adds the number in the file of a sensor to the value that an earlier row of attrs[] stored for
+ * the same counter. */
 static void store_sum(const struct sensor *s, struct str text, i64 t)
 {
 	u64 v;
@@ -599,8 +601,9 @@ static u32 folder_owner(const char *dir)
 	       sys_fstatat(roots.sys, path, &st) == 0 ? device_by_ino(&st) : NONE;
 }
 
-/* Returns the device for a thermal zone that has no link to a device. The type of the zone tells
- * whether it is of a GPU or an NPU; the first platform device of that kind gets the zone. */
+/* Returns the platform device to which a thermal zone belongs that has no link to a device. The
+ * zone's type shows if it is the zone of a GPU or of an NPU: the first platform device of this kind
+ * is returned. NONE if there is none. */
 static u32 zone_owner(struct str type)
 {
 	bool npu = str_find(type, (struct str)STR("npu"));
@@ -636,7 +639,7 @@ static bool zone_inst(char *out, const char *dir, u32 device)
 	return (owner == NONE ? zone_owner(type) : owner) == device;
 }
 
-/* True if a quantity is only shown in its own column, and no other value is computed from it. */
+/* True if the value of a quantity is only displayed, and no other value is computed from it. */
 static bool display_only(u8 desc)
 {
 	return desc == D_LOAD || desc == D_VISIBLE_TOTAL || desc == D_VISIBLE_USED ||
@@ -711,9 +714,9 @@ static void clash_rename(struct sensor *s)
 	set_inst(s->inst, str_z(buf_z(&b)));
 }
 
-/* Renames sensors, from number `from` on, that would have the same counter: chips of one device may
- * have channels with equal names. The value and the limit of a channel get the same new name. A
- * limit whose channel has no value is not a reason to rename others. */
+/* Renames the sensors, from number `from` on, that would have the same counter, because chips of
+ * one device can have channels with equal names. The value and the limit of a channel get the same
+ * new name. A limit whose channel has no value does not cause a renaming. */
 static void names_separate(u32 from)
 {
 	struct sensor *all = sensors.rows;
@@ -767,7 +770,8 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	if (!table_has(&sensors.t, sysfs.nsensors) || fd > fileio.limit / 2) {
 		sys_close((int)fd);
 		if (fd > fileio.limit / 2)
-			/* probe_device() adds this error to sysdir.unread */
+			/* probe_device() moves the count of this error (-EMFILE) to the device's
+			 * `unread` */
 			files_note_error(-EMFILE);
 		else
 			sysdirs[p->device].lost++;
@@ -790,8 +794,8 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 		set_inst(s->inst, a->inst == FROM_DIR ? dirstar :
 				  a->inst == FROM_LEAF ? leafstar : str_z(insts[a->inst]));
 	}
-	/* i915's file throttle_reason_status tells whether any reason is active; it is not a reason
-	 * itself. */
+	/* i915's file throttle_reason_status is 1 if any throttle reason is active; it is not a
+	 * reason itself. */
 	if (!found || (a->desc == D_THROTTLE && strcmp(s->inst, "status") == 0)) {
 		sys_close((int)fd);
 		return;
@@ -801,7 +805,8 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	sysfs.nsensors++;
 }
 
-/* True if the file name in a row of attrs[] is a pattern, which can match several files. */
+/* True if the file name in a row of attrs[] is a pattern (with '*'), which can match several
+ * files. */
 static bool is_pattern(const char *leaf)
 {
 	while (*leaf && *leaf != '*' && *leaf != '?')
@@ -830,7 +835,8 @@ void probe_dir(void *arg, const char *path, struct str star)
 
 			if (is_pattern(a->leaf) && attr_enabled(a, p->asleep) &&
 			    glob_match(str_z(a->leaf), str_z(name), &leafstar) &&
-			    /* power*_max must not match the file power1_rated_max */
+			    /* Skip power1_rated_max: it matches the pattern power*_max, but is
+			     * another limit. */
 			    (a->inst != FROM_CHAN || !str_find(leafstar, (struct str)STR("_"))))
 				sensor_add(p, a, path, str_z(name), star, leafstar);
 		}
@@ -909,7 +915,8 @@ static bool link_probe(void *arg, const char *path, struct str star)
 	return sysfs.nsensors > before;
 }
 
-/* The lowest link speed or width (desc) found so far, and the folder that has it. */
+/* The lowest link speed or width (desc) that links_each() has found so far for a device and the
+ * PCIe ports above it, and the folder that has this link. */
 struct lowest {
 	u8 desc;
 	u64 v;
@@ -1027,7 +1034,8 @@ void device_identify(u32 n)
 
 	if (parse_uevent(text, (struct str)STR("DRIVER"), &v)) {
 		if (!str_is(v, d->driver))
-			reg_clear(&d->e); /* remove the values of the previous driver */
+			/* remove the values that were read from the previous driver */
+			reg_clear(&d->e);
 		str_copy(d->driver, sizeof(d->driver), v);
 	}
 	if (parse_uevent(text, (struct str)STR("PCI_SLOT_NAME"), &v))
@@ -1139,7 +1147,8 @@ void device_missing(const char *path)
 	if (!sysfs.device_error) {
 		device_lost();
 	} else if (!is_transient_error(sysfs.device_error)) {
-		/* files_note_error() has already counted a transient error */
+		/* A transient error was already counted by files_note_error(), others are counted
+		 * here. */
 		registry.dropped++;
 		files_note_missing(path, sysfs.device_error);
 	}
@@ -1336,13 +1345,15 @@ static void read_state(struct device *d, struct sysdir *at)
 {
 	char path[PATH_BYTES], b[sizeof(d->state)];
 	long n = at->status;
-	bool unknown; /* true after a transient error: the device may be asleep */
+	/* true after a transient error of reading runtime_status: the device may be asleep */
+	bool unknown;
 
 	if (n == -1 && at->path[0]) {
 		n = path_join(path, sizeof(path), at->path, "power/runtime_status") ?
 			files_note_error(open_retry(roots.sys, path, O_RDONLY | O_NONBLOCK)) :
 			-ENOENT;
-		/* status -2: the file runtime_status is not opened again */
+		/* status becomes -2 after an error that is not transient: runtime_status is not
+		 * opened again */
 		at->status = n >= 0 ? (int)n : is_transient_error(n) ? -1 : -2;
 	}
 	n = n < 0 ? n : files_note_error(slurp_fd(at->status, b, sizeof(b)));
@@ -1527,11 +1538,11 @@ static bool device_number(u32 n, const char *leaf, u64 *v)
 	return scan_u64(sysfs_text(n, leaf), v);
 }
 
-/* Returns whether a device of amdgpu is part of an APU (processor with integrated GPU), judged by
- * its sysfs files. A label vddnb of a voltage exists only on APUs (amdgpu_pm.c). Without hwmon
- * labels: an APU has up to 1 GiB of video memory, not more than half of the GTT size, with an
- * unknown vendor. A card of unknown memory vendor (before GCN 3, or a virtual function) has a PCI
- * link, a fan, a power limit, or more video memory. */
+/* Returns whether an amdgpu device is part of an APU, a processor with an integrated GPU, according
+ * to its sysfs files. Only APUs have a voltage with the label vddnb (amdgpu_pm.c). Without hwmon
+ * labels: an APU has a video memory of at most 1 GiB and at most half of the GTT size, whose vendor
+ * is unknown. A graphics card of unknown memory vendor (before GCN 3, or a virtual function) has a
+ * PCI link, a fan, a power limit, or more video memory. */
 static bool is_apu(u32 n)
 {
 	const char *path = sysdirs[n].path;
@@ -1574,8 +1585,8 @@ static void probe_device(u32 n)
 	fileio.transient = before;
 }
 
-/* Files with constant properties of a device, for `list`. Reading them does not access the
- * hardware. */
+/* Names of sysfs files with constant properties of a device, which `list` shows. Reading them does
+ * not access the hardware. */
 static const char *const facts[] = { "power_state", "vendor", "device", "boot_vga", "numa_node",
 				     "mem_info_vram_vendor", "unique_id" };
 
@@ -1603,8 +1614,8 @@ static void nvidia_facts(struct buf *b, const char *slot)
 				 str_trim(line));
 }
 
-/* Appends the PCI slot of the port with the slowest or narrowest link (desc), unless the device's
- * own link is as slow. */
+/* Appends the PCI slot of the PCIe port above the device that has the slowest or narrowest link
+ * (desc), unless the link of the device itself is as slow or narrow. */
 static void link_fact(struct buf *b, u32 n, u8 desc, const char *name)
 {
 	struct lowest low = { .desc = desc };
@@ -1637,7 +1648,7 @@ static void gather_facts(u32 n)
 	d->facts = text_put(d->facts, (struct str){ text, text + b.n });
 }
 
-/* Sets the texts that explain why values of a device are missing. */
+/* Sets the texts of a device that explain why values of the device are missing. */
 static void explain_missing(u32 n)
 {
 	struct device *d = &devices[n];
@@ -1648,8 +1659,8 @@ static void explain_missing(u32 n)
 
 	d->no_engines = silent ? driver->engines : NULL;
 	d->no_memory = silent ? driver->memory : NULL;
-	/* The file `profiling` is 0 at first. panfrost counts if it is 1; in panthor's file, bit 0
-	 * enables cycles and bit 1 time. */
+	/* The sysfs file `profiling` has the value 0 at first. With 1, panfrost counts cycles and
+	 * time; in panthor, bit 0 of the value enables cycles and bit 1 time. */
 	if (!d->no_engines && at->path[0] && read_line(at->path, "profiling", &line) &&
 	    str_is(line, "0"))
 		d->no_engines = "profiling is off; as root: "
@@ -1659,10 +1670,10 @@ static void explain_missing(u32 n)
 			at->denied ? "permission denied" : "the driver has no file for it";
 }
 
-/* Reads the file of a sensor. Returns its length, or -errno. gpu_metrics (T_METRICS) is read with
- * one call: a second one would make the firmware produce the table again. A sysfs file fits in a
- * page and is always returned whole. slurp_fd() reads other files, and reads on if a text does not
- * end with a newline. */
+/* Reads the file of a sensor. Returns its length, or -errno. gpu_metrics (T_METRICS) is read with a
+ * single read(2), because a second one would make the firmware produce the table again; a sysfs
+ * file fits in a page, so one read returns it whole. Other files are read by slurp_fd(), which
+ * continues if a text does not end with a newline. */
 static long sensor_read(const struct sensor *s)
 {
 	long n;
@@ -1712,8 +1723,8 @@ static void sensor_sample(struct sensor *s)
 		sensor_put(s, a->desc, str_z(s->inst), s->value, t);
 		return;
 	}
-	/* The first two reads are always done, because a rate needs two values. The limit is a
-	 * little less than 1 s, because a sample may be a little early. */
+	/* A file with A_SLOW is read at most once per second, after two reads, which a rate needs.
+	 * The limit is a little less than 1 s, because a sample may be a little early. */
 	if (a->flags & A_SLOW && s->reads++ > 1 && t - s->last < 990000000)
 		return;
 	s->last = t;
@@ -1722,7 +1733,8 @@ static void sensor_sample(struct sensor *s)
 		n = sensor_reopen(s);
 	if (n <= 0 && (n < 0 || a->format == T_BOARD))
 		file_failed(s->device, a, n);
-	/* A sum over regions would lack this value, so the error is counted. */
+	/* A failed read of a region's value makes the sum over the regions too low, so the error is
+	 * counted. */
 	if (is_region(a->desc))
 		files_note_error(n);
 	if (n <= 0)
@@ -1844,8 +1856,8 @@ static long knob_set(const char *path, const char *to)
 	text = str_read(k->old, n);
 	if (n > 0 && (size_t)n < sizeof(k->old) && str_cut(&text, '\n', &old) && str_is(old, "0")) {
 		k->n = (u8)n;
-		/* The number of changed files is increased before the write, because a signal
-		 * handler may restore the files at any time. */
+		/* nknobs, the number of changed files, is increased before the write, because a
+		 * signal handler may restore the files at any time. */
 		sysfs.nknobs++;
 		r = sys_pwrite(k->fd, to, 1, 0);
 		if (r > 0)
@@ -1854,7 +1866,7 @@ static long knob_set(const char *path, const char *to)
 		n = r < 0 ? r : -EIO;
 	}
 	sys_close(k->fd);
-	/* a value other than 0 was set by another program, and is not changed */
+	/* another program has set `profiling` to a value other than 0: do not change it */
 	return n < 0 ? n : 0;
 }
 

@@ -14,30 +14,32 @@
  * drivers/char/broadcom/vcio.c of Raspberry Pi's kernel passes the request on. A word 0 after the
  * value of the tag ends the list of tags. */
 enum { W_SIZE, W_CODE, W_TAG, W_VALUE_SIZE, W_VALUE_CODE, W_VALUE, W_MOST = W_VALUE + 3 };
-/* Bit 31 of words in an answer. In the word W_CODE: the request was handled. In W_VALUE_CODE: the
- * tag was answered; the other bits are the length of its value in bytes. In a value: there is no
- * such clock or voltage. */
+/* Bit 31 of a word in the firmware's answer. In the word W_CODE, it means that the request was
+ * handled. In the word W_VALUE_CODE, it means that the tag was answered; the other bits are the
+ * length of the value in bytes. In the value, it means that there is no such clock or voltage. */
 #define ANSWERED (UINT32_C(1) << 31)
 
-/* One request per tag, because the firmware may reject a whole list because of one tag. */
+/* Values that the firmware is asked for, each with one request: the firmware may reject a whole
+ * list of tags because of one. */
 static const struct property {
 	u32 tag;
 	/* words: number of words of the value; if there are two, the first is `id`, the number of a
 	 * clock or sensor */
 	u8 id, words;
 	u8 desc;
-	/* number of bits that the value can have; a larger clock, temperature or voltage is an
-	 * error */
+	/* number of bits that the value can have; a clock, temperature or voltage with more bits is
+	 * an error */
 	u8 bits;
 	char inst[5], name[10]; /* inst: instance of the counter; name: field name in messages */
 } properties[] = {
-	/* Tag for clocks as measured; GET_CLOCK_RATE (0x00030002) would return the rate that was
-	 * set. */
+	/* Tag of the firmware's measured clocks. GET_CLOCK_RATE (0x00030002) would return the clock
+	 * that was set. */
 	{ 0x00030047, 5, 2, D_FREQ_CUR, 31, "v3d", "freq.v3d" },
 	{ 0x00030047, 4, 2, D_FREQ_CUR, 31, "core", "freq.core" },
 	{ 0x00030006, 0, 2, D_TEMP, 18, "soc", "temp.soc" },
 	{ 0x00030003, 1, 2, D_VOLT, 24, "core", "volt.core" },
-	/* In a request with this tag, the value is a mask of reasons to clear: 0 clears none. */
+	/* Tag of the throttle value. In the request, the value is a mask of reasons to clear: 0
+	 * clears none. */
 	{ 0x00030046, 0, 1, D_THROTTLE, 32, "", "throttle" },
 };
 
@@ -117,7 +119,7 @@ static void value_put(struct entity *e, const struct property *p, u32 v, i64 t)
 		reg_put(e, p->desc, str_z(p->inst), p->desc == D_VOLT ? (v + 500) / 1000 : v, t);
 }
 
-/* --- the device of the firmware's values ------------------------------------------------------ */
+/* --- the device to which the firmware's values belong ----------------------------------------- */
 
 /* Opens /dev/vcio at the first call, with the user's own privileges: requests on it can also set
  * clocks, and the mode of the file restricts who may do that. Returns its descriptor, which stays
@@ -211,8 +213,8 @@ const char *vcio_reason(void)
 	return b.n ? buf_z(&b) : NULL;
 }
 
-/* Every source needs a scan function. This one has nothing to do, because the source has no devices
- * of its own. */
+/* Does nothing, because the source vcio has no devices of its own; struct source requires a scan
+ * function. */
 static void vcio_scan(void)
 {
 }
