@@ -14,8 +14,8 @@ void (*fdinfo_hook)(void);
 
 enum {
 	PAGE = 4096,
-	/* bytes of the buffer for an fdinfo file: drivers print up to 1.5 KiB, and the kernel a
-	 * line per file lock before that */
+	/* bytes of the buffer for one fdinfo file: the text of a driver has up to 1.5 KiB, and the
+	 * kernel prints a line for each file lock before it */
 	FD_BYTES = 64 << 10,
 	/* number of descriptors reserved for open folders, inotify, and sensors of devices that
 	 * wake up */
@@ -29,7 +29,7 @@ struct buffers {
 };
 static TABLE(struct buffers, buffers, 1, 1, "buffers for fdinfo files");
 
-/* --- values of an fdinfo file ----------------------------------------------------------------- */
+/* --- storing the values of an fdinfo file ----------------------------------------------------- */
 
 /* Index: key of an fdinfo line (FD_*). Value: 1 + its quantity (D_*); 0: the key is no counter. */
 static const u8 fd_descs[] = {
@@ -65,9 +65,9 @@ void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t
 			put_str(&other, l.text);
 			put_c(&other, '\n');
 		} else if (l.key < LEN(fd_descs) && fd_descs[l.key]) {
-			/* If a key is repeated, its last line is stored. drm-memory-X is an old
-			 * spelling, which some drivers print besides drm-resident-X: then it is
-			 * ignored. */
+			/* If an fdinfo key is repeated, its last line is stored. drm-memory-X is an
+			 * old spelling of drm-resident-X: it is ignored if the driver prints
+			 * both. */
 			reg_put_as(&c->e, (u8)(fd_descs[l.key] - 1), l.name, l.n, t,
 				   l.key == FD_MEMORY ? PUT_WEAK : PUT_LAST);
 		}
@@ -87,23 +87,25 @@ static struct {
 	/* Index: device. True if a descriptor of the device was skipped, because reading its fdinfo
 	 * could have woken the device. */
 	bool device_skipped[MAX_DEVICES];
-	/* true if a descriptor was skipped, because reading its fdinfo could have woken the
-	 * device */
+	/* true if the current scan of a process's descriptors has skipped one, because reading its
+	 * fdinfo could have woken its device */
 	bool skipped_asleep;
 	/* true if the current scan of a process's descriptors is part of the rescan */
 	bool in_rescan;
-	/* Index: device. Number of its descriptors whose client is not known, as far as the current
-	 * rescan cycle has counted them. */
+	/* rescan_anonymous[i]: number of descriptors of devices[i] with unknown client that the
+	 * current rescan cycle has found so far */
 	u32 rescan_anonymous[MAX_DEVICES];
-	long fd_budget;      /* number of further fdinfo files that may be kept open */
+	/* number of fdinfo files that may be kept open in addition to those that are open */
+	long fd_budget;
 	/* number of times that a scan has found a descriptor through which a process holds a
 	 * client */
 	u32 holders_seen;
 } scans;
 
-/* Repeats the client's last reading if its fdinfo text has the same 64-bit hash. Returns true if it
- * does. This saves parsing: of 10 000 clients, few work at a time. After a reading in which a
- * counter went backwards or had no room, the text is always parsed. */
+/* Returns true if the client's fdinfo text has the same 64-bit hash as at its last reading, whose
+ * values are then stored again: this saves parsing, because few of many clients work at the same
+ * time. False, so that the text is parsed, also if a counter of the last reading went backwards or
+ * had no room. */
 static bool fdinfo_put_same(struct client *c, struct str text, i64 t)
 {
 	if (!c->text_hash || c->e.went_backwards || c->e.dropped ||
@@ -114,9 +116,9 @@ static bool fdinfo_put_same(struct client *c, struct str text, i64 t)
 	return true;
 }
 
-/* Stores 0 for memory keys of a region that this fdinfo file lacks although it has the total of the
- * region. These are keys that an earlier reading had, and those in `zero` (Z_*), which the driver
- * prints only if they are not 0. */
+/* Stores 0 for the memory keys of a region that are missing in this fdinfo file, if it has the
+ * region's total: keys that an earlier reading of the client had, and keys in `zero` (Z_*), which
+ * the driver prints only if they are not 0. */
 static void zero_absent(struct client *c, u8 zero, i64 t)
 {
 	static const u8 bits[] = { D_RESIDENT, D_PURGEABLE, D_ACTIVE };
@@ -126,8 +128,8 @@ static void zero_absent(struct client *c, u8 zero, i64 t)
 		for (size_t i = 0; i < LEN(bits); i++)
 			named |= (u8)((k->desc == bits[i] && !(k->flags & CF_SEEN)) << i);
 	for (struct counter *k = named ? reg_first(&c->e) : NULL; k; k = reg_next(k)) {
-		/* reg_put() may move counter k to the end of the list: this loop then finds k
-		 * again */
+		/* reg_put() may move the counter k to the end of the list of counters: the loop
+		 * then reaches k a second time. */
 		u16 inst = k->inst;
 
 		if (k->desc != D_TOTAL || !(k->flags & CF_SEEN))
@@ -138,8 +140,8 @@ static void zero_absent(struct client *c, u8 zero, i64 t)
 	}
 }
 
-/* Sets the previous value of engines that amdgpu prints for the first time to 0: amdgpu does not
- * print an engine that has done nothing. */
+/* Sets the previous value of each engine that amdgpu's fdinfo shows for the first time to 0,
+ * because amdgpu prints an engine of a client only after it has worked. */
 void new_engines_baseline(struct client *c, struct str driver)
 {
 	if (!str_eq(driver, (struct str)STR("amdgpu")))
@@ -168,7 +170,8 @@ static void client_put(struct client *c, struct str text, const struct fdhead *h
 
 	fdinfo_put(c, text, h, t);
 	/* Before Linux 6.5, client ids are per device and are used again: if a counter went
-	 * backwards and all descriptors of the client are new, another client has the id now. */
+	 * backwards and all descriptors of the client are new, the id now belongs to another
+	 * client, and the old values are cleared. */
 	if (c->e.went_backwards && holders_are_new(c)) {
 		reg_clear(&c->e);
 		fdinfo_put(c, text, h, t);
@@ -230,7 +233,9 @@ void task_describe(struct task *t)
 	t->read = sys_now(CLOCK_MONOTONIC);
 	if (s.e > s.p) {
 		if (s.e[-1] == '\n')
-			s.e--; /* the last newline is not part of the process's name, others are */
+			/* comm ends with a newline that is not part of the process's name; other
+			 * newlines are part of it */
+			s.e--;
 		t->comm_len =
 			(u8)(str_len(s) < sizeof(t->comm) ? str_len(s) : sizeof(t->comm));
 		memcpy(t->comm, s.p, t->comm_len);
@@ -271,12 +276,13 @@ static u32 task_get(u32 pid)
 
 	if (n != NONE && tasks[n].checked == scans.scan_no)
 		return n;
-	/* The start time is not needed if there is only one scan and fdinfo files stay open: an
-	 * open fdinfo file belongs to the same process for ever. */
+	/* The start time of the process is not read if there is only one scan and fdinfo files stay
+	 * open: it shows that a pid was used again, but an open fdinfo file always belongs to the
+	 * same process. */
 	start = registry.repeats || fdinfo_wants.tasks || scans.fd_budget <= 0 ? task_start(pid) :
 									   UINT64_MAX;
 	if (n != NONE && tasks[n].start == UINT64_MAX)
-		/* the start time was not read before, or could not be read */
+		/* the start time of the known process was not read before, or could not be read */
 		tasks[n].start = start;
 	if (n != NONE && tasks[n].start != start && start != UINT64_MAX) {
 		tasks[n].refs++;
@@ -299,23 +305,23 @@ static u32 task_get(u32 pid)
 
 /* --- descriptors ------------------------------------------------------------------------------ */
 
-/* True if the result r means that no descriptor or no memory is left: such an error says nothing
- * about the file. */
+/* True if a system call failed with r because no descriptor or no memory is left: the failure says
+ * nothing about the file. */
 static bool is_exhausted(long r)
 {
 	return r == -EMFILE || r == -ENFILE || r == -ENOMEM;
 }
 
-/* Closes one descriptor that gpustat keeps open, for a more urgent use: that of an fdinfo file, or
- * of the folder of an interrupted scan. Returns false if none is kept open. */
+/* Closes one descriptor that gpustat keeps open only to save system calls: that of an fdinfo file,
+ * or of the folder of an interrupted scan. Returns false if there is none. */
 static bool descriptor_release(void)
 {
 	for (u32 h = nrows.holders; h > 0; h--)
 		if (holders[h].client && holders[h].io >= 0) {
 			io_close(holders[h].io);
 			holders[h].io = -1;
-			/* keep no more fdinfo files open: fewer descriptors are available than
-			 * assumed */
+			/* keep no more fdinfo files open: the limit on descriptors was reached
+			 * earlier than expected */
 			scans.fd_budget = 0;
 			return true;
 		}
@@ -482,12 +488,13 @@ static void anonymous_count(u32 device)
 	if (!scans.in_rescan)
 		++*n;
 	else if (++scans.rescan_anonymous[device] > *n)
-		/* keep the larger one of the counts of this rescan cycle and of the cycle before */
+		/* devices[].anonymous is the number of descriptors with unknown client in the
+		 * previous rescan cycle or, if it is larger, in the current one */
 		*n = scans.rescan_anonymous[device];
 }
 
-/* Replaces each device's number of descriptors whose client is not known by the number that the
- * rescan cycle, which has ended, has counted. */
+/* Sets each device's number of descriptors with unknown client (devices[].anonymous) to the number
+ * that the rescan cycle which has just ended has found. */
 void anonymous_resolve(void)
 {
 	for (u32 i = 1; i <= nrows.devices; i++) {
@@ -619,12 +626,13 @@ static bool descriptor_scan(int dir, u32 pid, const char *name)
 
 	if (gpu <= 0 && !is_transient_error(gpu))
 		return !denied(gpu);
-	/* the number is parsed only for descriptors of GPU nodes, which are few */
+	/* Parse the descriptor number only for GPU nodes, which are few of all descriptors. */
 	fd = fd_number(name);
 	if (fd == UINT32_MAX)
 		return true;
 	holder = holder_find(pid, fd);
-	/* After a transient error, a known descriptor stays, and the process is scanned again. */
+	/* After a transient error, keep the descriptor if it is known, and scan the process again
+	 * later. */
 	if (is_transient_error(gpu)) {
 		if (holder != NONE)
 			holder_mark_seen(holder);
@@ -636,11 +644,13 @@ static bool descriptor_scan(int dir, u32 pid, const char *name)
 		return true;
 	}
 	if (holder != NONE)
-		holder_drop(holder); /* the descriptor is now that of another device */
+		/* the descriptor number was used again, for another device: drop its holder */
+		holder_drop(holder);
 	return descriptor_found(pid, fd, maj, min);
 }
 
-/* True if a device has woken up whose descriptors were skipped while it was asleep. */
+/* True if a device has woken up, and descriptors of its clients were skipped while it was
+ * asleep. */
 bool devices_woke(void)
 {
 	bool woke = false;
@@ -662,10 +672,10 @@ static bool any_device_unread(void)
 	return false;
 }
 
-/* Scans one descriptor of a process whose fd/ cannot be opened. With a pidfd, the descriptor's node
- * is found from a duplicate (pidfd_getfd), without reading fdinfo. But close() of a duplicate
- * flushes its file and waits for a FUSE server: pidfd is -1 unless reading fdinfo could wake a
- * device. False if permission was denied. */
+/* Scans one descriptor of a process whose folder /proc/PID/fd cannot be opened. With a pidfd, finds
+ * the device node from a duplicate of the descriptor (pidfd_getfd(2)), without reading fdinfo.
+ * pidfd is -1 unless reading fdinfo could wake a device, because close() of a duplicate flushes its
+ * file, and waits for the server of a FUSE file. False if permission was denied. */
 static bool descriptor_scan_fdinfo(int pidfd, u32 pid, u32 fd)
 {
 	unsigned maj = 0, min = 0;
@@ -689,8 +699,8 @@ static bool descriptor_scan_fdinfo(int pidfd, u32 pid, u32 fd)
 	return !gpu || descriptor_found(pid, fd, maj, min);
 }
 
-/* Returns whether an open folder of a process belongs to another user. For root, every process but
- * this one counts as foreign. */
+/* Returns whether the open folder `dir` of a process belongs to another user than that of this
+ * process. For root, every other process is foreign. */
 bool task_is_foreign(int dir, u32 pid)
 {
 	static u32 me, self;
@@ -790,7 +800,7 @@ static bool fd_scan_descriptor(struct fd_scan *l, const char *name)
 	return holder != NONE || fd == UINT32_MAX || descriptor_scan_fdinfo(l->pidfd, l->pid, fd);
 }
 
-/* Opens the folder of a suspended scan again, and continues its listing. */
+/* Opens the folder of a suspended fd scan again, and continues its listing. */
 static void fd_scan_resume(struct fd_scan *l)
 {
 	char path[64];
@@ -852,15 +862,15 @@ void fd_scan_end(struct fd_scan *l, bool record)
 		process_enqueue(l->pid, false);
 }
 
-/* Returns whether the scan with number `scan`, or a later one, has found the descriptor of the
- * holder h. Numbers of scans may wrap. */
+/* Returns whether the descriptor of the holder h was found by the scan with number `scan` or by a
+ * later one. Numbers of scans may wrap. */
 static bool holder_seen_since(const struct holder *h, u32 scan)
 {
 	return (i32)(h->seen - scan) >= 0;
 }
 
-/* Drops the holders (descriptors of clients) of a process that its last scan, l, has not found, if
- * that scan is complete. */
+/* Drops those holders (descriptors of clients) of a process that were not found by its last scan,
+ * l, if that scan is complete. */
 void fd_scan_forget(const struct fd_scan *l)
 {
 	u32 task = task_find(l->pid);
@@ -884,7 +894,8 @@ u32 full_scan_begin(void)
 	return ++scans.scan_no;
 }
 
-/* Drops all holders (descriptors of clients) that the full scan with this number has not found. */
+/* Drops all holders (descriptors of clients) that were not found by the full scan with this number
+ * or a later scan. */
 void full_scan_forget(u32 scan)
 {
 	for (u32 h = 1; h <= nrows.holders; h++)
@@ -902,10 +913,10 @@ void process_gone(u32 pid)
 			holder_drop(h);
 }
 
-/* --- processes that AMD's or NVIDIA's driver lists -------------------------------------------- */
+/* --- processes that AMD's compute driver or NVIDIA's driver lists ----------------------------- */
 
 /* Stores the current values of a client that is a process of AMD's compute driver or of NVIDIA's
- * driver. False if the driver has none. */
+ * driver. False if the driver has no values of it. */
 static bool compute_read(struct client *c)
 {
 	i64 t = sys_now(CLOCK_MONOTONIC);
@@ -914,8 +925,8 @@ static bool compute_read(struct client *c)
 						      kfd_read(c, (u32)c->key, t);
 }
 
-/* Adds a process that AMD's compute driver or NVIDIA's driver lists. It gets a holder with an
- * invented descriptor number above INT32_MAX, which no real descriptor has. */
+/* Adds a process that AMD's compute driver or NVIDIA's driver lists, with an artificial holder: its
+ * descriptor number is above INT32_MAX, which no real descriptor has. */
 static void compute_found(u32 pid, u32 device, u32 slot)
 {
 	u32 fd = 1u << 31 | slot, holder = holder_find(pid, fd), client;
@@ -937,8 +948,8 @@ static void compute_found(u32 pid, u32 device, u32 slot)
 		clients[client].read_sample = scans.sample_no;
 }
 
-/* Drops the holders of processes that the driver does not list any more: those with invented
- * descriptor numbers from `from` to end - 1 that the current compute_scan() has not found. */
+/* Drops the artificial holders of processes that the compute driver does not list any more: holders
+ * with descriptor numbers from `from` to end - 1 that the current compute_scan() has not found. */
 static void compute_forget(u32 from, u32 end)
 {
 	for (u32 h = 1; h <= nrows.holders; h++)
@@ -972,8 +983,8 @@ static void holder_recheck(u32 n)
 	struct dir d;
 
 	holder_drop(n);
-	/* The process may hold the client through another descriptor now, although its number of
-	 * descriptors has not changed. */
+	/* The process may now hold the client through another descriptor, although its number of
+	 * descriptors has not changed: scan the whole process. */
 	process_enqueue(pid, true);
 	if (folder_open(&d, proc_path(path, pid, "fd", 0, false), d.b, sizeof(d.b)) < 0)
 		return;
@@ -1002,7 +1013,7 @@ static bool holder_text(u32 n, int *io, struct str *text)
 	return !is_transient_error(len);
 }
 
-/* True if the fdinfo text of the holder n, a descriptor, is still that of the holder's client. */
+/* True if the fdinfo text of the holder n still has the key of the holder's client. */
 static bool text_matches_client(u32 n, struct str text, struct fdhead *head)
 {
 	const struct client *c = &clients[holders[n].client];
@@ -1039,7 +1050,8 @@ static bool holder_is_silent(u32 n, struct str text, const struct fdhead *head)
 	return text.p < text.e && !head->driver.p && holder_same_node(n);
 }
 
-/* True if the fdinfo of a client has no keys (NVIDIA) or may not be read now. */
+/* True if the values of a client cannot be read from its fdinfo: it has no keys (NVIDIA), or it may
+ * not be read now. */
 static bool client_is_unreadable(const struct client *c)
 {
 	return c->keykind == KEY_PID || !may_read(c->device);
@@ -1059,9 +1071,9 @@ void holder_verify(u32 n)
 		holder_recheck(n);
 }
 
-/* Returns the number of holders of a client: the descriptors through which processes hold it. To
- * check each of them once, the caller checks the first one that many times: a holder that is
- * dropped and added again becomes the last one. */
+/* Returns the number of holders of a client: the descriptors through which processes hold it. A
+ * caller that checks each holder once checks the first one of the list that many times, because a
+ * holder that is dropped and added again becomes the last one. */
 static u32 holders_count(const struct client *c)
 {
 	u32 n = 0;
@@ -1071,8 +1083,8 @@ static u32 holders_count(const struct client *c)
 	return n;
 }
 
-/* Ends a reading of a client whose fdinfo had no values. Rates continue from its last reading that
- * had values. */
+/* Ends a reading of a client whose fdinfo had no values. The next rates are computed from the
+ * client's last reading with values. */
 static void client_silence(struct client *c)
 {
 	reg_begin(&c->e, c->e.t);
@@ -1081,8 +1093,8 @@ static void client_silence(struct client *c)
 	c->read_sample = scans.sample_no;
 }
 
-/* Reads a client through the first of its holders (descriptors) that is still valid: all have the
- * same values. Returns false on a transient error. */
+/* Reads a client through the first of its holders (descriptors) that is still valid, because all
+ * have the same values. Returns false on a transient error. */
 static bool holders_read(u32 n)
 {
 	struct client *c = &clients[n];
@@ -1142,14 +1154,15 @@ static void client_read(u32 n)
 		return;
 	}
 	if (holders_read(n) && c->read_sample != scans.sample_no && c->holders)
-		/* read again, through holders (descriptors) that the first call has added */
+		/* No holder was valid: read the client through the holders that the first call has
+		 * found by scanning again. */
 		holders_read(n);
 	if (c->read_sample != scans.sample_no)
 		c->e.fresh = false;
 }
 
-/* True if a client has lost its last known holder, but another process may hold it: a descriptor
- * may be passed on or inherited. */
+/* True if no holder of a client is known any more, but an unknown one may exist: another process
+ * may have received or inherited the descriptor. */
 static bool is_orphan(const struct client *c)
 {
 	return c->e.used && !c->holders && (c->keykind == KEY_ID || c->keykind == KEY_PASID);
@@ -1158,7 +1171,9 @@ static bool is_orphan(const struct client *c)
 /* Reads all clients that have not been read in this sample. */
 void clients_read(void)
 {
-	u32 n = nrows.clients; /* clients that the loop adds have been read already */
+	/* number of clients before the loop: clients that the loop adds are read when they are
+	 * added */
+	u32 n = nrows.clients;
 
 	for (u32 i = 1; i <= n; i++)
 		if (clients[i].e.used && clients[i].read_sample != scans.sample_no)
@@ -1196,8 +1211,8 @@ void fdinfo_begin(void)
 {
 	struct dir d;
 
-	/* The descriptor number of a folder opened now is about the number of open descriptors,
-	 * because a new descriptor gets the lowest free number. */
+	/* The number of a descriptor opened now is about the number of open descriptors, because
+	 * the kernel assigns the lowest free number. */
 	scans.fd_budget = fileio.limit - SPARE_FDS -
 		    (dir_open(&d, roots.proc, ".") >= 0 ? d.fd : fileio.limit);
 	dir_close(&d);

@@ -12,67 +12,73 @@
 #pragma weak iterator_scan /* iterator_scan() is NULL if the program is built without BPF */
 
 enum {
-	/* maximum number of system calls per sample for notified processes; they take about 10
-	 * ms */
+	/* maximum number of system calls per sample that scan the processes in QUEUE_NOTIFIED,
+	 * about 10 ms */
 	NOTIFIED_CALLS = 4096,
 };
 
-/* Numbers of objects that scans have lost: those without room in a table, and transient errors.
- * They are parts of registry.dropped and registry.transient. */
+/* Numbers of objects that scans of /proc have not registered: dropped, because a table was full;
+ * transient, because of a transient error. Both are included in registry.dropped and
+ * registry.transient. */
 struct loss {
 	u32 dropped, transient;
 };
 
-/* A position in a table, kept from sample to sample. */
+/* A position in a table whose rows are checked in turn; it is kept from sample to sample. */
 struct cursor {
 	u32 at;   /* index of the row that was checked last */
 	u32 left; /* number of rows that may still be checked in this sample */
 };
 
-/* The parts of the rescan, the search in each sample for what inotify does not report. Each part
- * has a row in rescan_steps[]. */
+/* The parts of the rescan, which finds in each sample what inotify does not report. Each part has a
+ * row in rescan_steps[]. */
 enum part { PART_TASK, PART_HOLDER, PART_PROCESS, PART_NEW, PART_CHANGED, PART_DESCRIPTOR, PARTS };
 
-/* A process may change its name or cgroup: both are read again after this time. */
+/* The name and the cgroup of a process are read again after this time, in ns, because they may
+ * change. */
 static const i64 describe_interval_ns = 5000000000;
 
 /* All state of discovery.c is in one struct, which can be copied and restored as a whole. */
 static struct discovery {
 	bool full_scan_done;     /* true after at least one full scan of /proc has begun */
-	/* true after opening /proc has failed: the length of a rescan cycle is unknown */
+	/* true after opening /proc has failed: the length of a rescan cycle cannot be estimated */
 	bool proc_unopened;
 	u64 cycle_descriptors;   /* number of descriptors in the last full scan or rescan cycle */
-	u64 cycle_calls;         /* number of system calls that scanning these descriptors took */
-	/* objects lost by finished scans; each sample counts these again, until the processes that
-	 * caused them are scanned again */
+	/* number of system calls of the last full scan or rescan cycle for descriptors */
+	u64 cycle_calls;
+	/* objects that the last full scan or rescan cycle, and scans since then, have not
+	 * registered; they are counted in each sample until the next cycle ends */
 	struct loss lost;
 	/* time in ns when compute_scan() was last called to find new compute processes */
 	i64 compute_read;
 	/* number of system calls (fileio.calls) at the end of the previous sample */
 	u32 calls_at_sample_end;
 
-	/* State of the scans of processes at which inotify or a waking device points. */
+	/* State of the scans of notified processes, which inotify or a waking device points at. */
 	/* number of system calls that are left of NOTIFIED_CALLS in this sample */
 	i32 notified_calls_left;
 	bool all_checked; /* true if all processes were checked for changes in this sample */
-	/* inotify reported an open of a device node, but no new descriptor was found yet */
+	/* true: after inotify has reported an open of a device node, no new descriptor was found:
+	 * all processes are queued again */
 	bool opened_without_client;
-	struct fd_scan queue_scans[QUEUES]; /* the present scan of each queue of processes */
+	/* queue_scans[q]: the unfinished or last scan of a process from queue q */
+	struct fd_scan queue_scans[QUEUES];
 
 	/* State of the rescan, which scans all processes step by step. */
 	i64 rescan_began;        /* time in ns when the rescan began in this sample */
-	/* number of system calls that the rescan may still make in this sample; < 0: its last step
-	 * found something and exceeded the budget */
+	/* number of system calls that the rescan may still make in this sample; negative if its
+	 * last step found something new and exceeded the budget */
 	i64 calls_left;
 	bool list_done; /* true if the process list (/proc) was read to its end in this sample */
 	struct cursor task_cursor, holder_cursor;
 	struct {
-		/* system calls that this part of the rescan has made, times SCALE / its share; the
-		 * part with the lowest value runs next */
+		/* number of system calls that this part of the rescan has made, times SCALE / share
+		 * of the part; the part with the lowest value runs next */
 		u64 spent;
-		bool over; /* true: the part has nothing more to do in this sample */
+		bool over; /* true: this part of the rescan has nothing more to do in this sample */
 	} parts[PARTS];
-	u64 latest_spent;        /* value of `spent` of the part that ran last, before its step */
+	/* `spent` of the part of the rescan that ran last, as it was before its last step */
+	u64 latest_spent;
 	/* the rescan's scan of one process's descriptors; the rescan scans all processes in turn */
 	struct fd_scan rescan_fd_scan;
 	u32 rescan_pid; /* PID of the process that the rescan scans; NONE: between two cycles */
@@ -80,8 +86,8 @@ static struct discovery {
 	u64 partial_descriptors, partial_calls;
 	struct loss partial_lost;
 	bool cycle_over;         /* true if a rescan cycle ended in this sample */
-	/* sums over the samples in which no rescan cycle ended: number of the rescan's system
-	 * calls; number of these samples */
+	/* sums over the samples in which no rescan cycle ended: system calls of the rescan; number
+	 * of these samples */
 	u64 unfinished_calls, unfinished_samples;
 } discovery;
 
@@ -122,8 +128,8 @@ static u64 fd_scan_calls(const struct fd_scan *l)
 }
 
 /* Scans every descriptor of every process. Known descriptors that are not found are dropped, unless
- * the scan is incomplete. If a run has only one scan, the kernel's BPF iterator may find the
- * descriptors instead. */
+ * the scan is incomplete. In a run with only one scan, the kernel's BPF iterator may find the
+ * descriptors instead of /proc. */
 static void full_scan(void)
 {
 	static struct fd_scan l;
@@ -177,9 +183,9 @@ static bool queue_step(u8 queue)
 
 /* --- notified processes ----------------------------------------------------------------------- */
 
-/* If there is no rescan, resets each device's number of descriptors whose client is not known.
- * Returns true if there were any: the caller then scans all processes and counts them again.
- * Otherwise a closed descriptor would never be noticed, and others would be counted twice. */
+/* If there is no rescan, sets each device's number of descriptors with unknown client to 0. Returns
+ * true if there were any: the caller then scans all processes and counts these descriptors again.
+ * Otherwise a closed one would be counted for ever, and others twice. */
 static bool anonymous_recount(void)
 {
 	u32 n = 0;
@@ -191,9 +197,9 @@ static bool anonymous_recount(void)
 	return n;
 }
 
-/* Queues for a scan every process that has changed since its last scan: it may hold a client of
- * which no holder is known. This takes one stat(2) per process. If the kernel reports no descriptor
- * counts, all processes are queued. */
+/* Queues every process that has changed since its last scan, because it may hold a client without a
+ * known holder. This takes one stat(2) per process. If the kernel does not report numbers of
+ * descriptors, all processes are queued. */
 static void changed_enqueue(void)
 {
 	bool all = anonymous_recount() || !kernel_counts_fds();
@@ -207,8 +213,8 @@ static void changed_enqueue(void)
 	compute_scan();
 }
 
-/* Scans the notified processes: those that inotify, a lost client or a device that woke up points
- * at. Processes that exceed this sample's budget are scanned first in the next one. */
+/* Scans the processes in QUEUE_NOTIFIED. Processes that exceed this sample's budget are scanned
+ * first in the next sample. */
 static void notified_scan(void)
 {
 	for (u32 before = fileio.calls;
@@ -228,13 +234,14 @@ static void notices_handle(void)
 	if (opened || discovery.opened_without_client)
 		changed_enqueue();
 	notified_scan();
-	/* inotify reports an open before the process has its descriptor. The process's descriptor
-	 * count shows the new descriptor later; without such counts, the next sample queues all
-	 * processes again. */
+	/* inotify reports an open of a device node before the process has its descriptor. The
+	 * number of descriptors that the kernel reports for the process shows the new one later. If
+	 * the kernel reports no such numbers and no new descriptor was found, the next sample
+	 * queues all processes again. */
 	discovery.opened_without_client = opened && !kernel_counts_fds() && holders_found == before;
 }
 
-/* --- rescan: search for what inotify does not report ------------------------------------------ */
+/* --- rescan: finds what inotify does not report ----------------------------------------------- */
 
 /* Returns the index of the next table row, after that of the cursor t, for which is() is true. The
  * rows have the indexes 1 to n; row 1 follows row n. NONE if all rows were checked in this
@@ -334,8 +341,9 @@ static void rescan_cycle_end(void)
 	discovery.partial_lost = (struct loss){ 0 };
 }
 
-/* Scans the next descriptor of the rescan cycle. False if the cycle is complete. The process's row
- * in the process table is updated only if the row itself cannot show a change of the process. */
+/* Scans the next descriptor of the rescan cycle, or begins with the next process. False if the
+ * cycle is complete. The process's row in the process table is updated only if the row cannot be
+ * used to detect a change of the process. */
 static bool rescan_fd_step(void)
 {
 	if (!discovery.rescan_fd_scan.open) {
@@ -369,8 +377,8 @@ static void loss_add(struct loss *l, struct loss before)
 	l->transient += now.transient - before.transient;
 }
 
-/* Does one step of the rescan cycle. False if the cycle is complete. Objects that the step has lost
- * are counted in discovery.partial_lost, not in the registry. */
+/* Does one step of the rescan cycle. False if the cycle is complete. Objects that the step could
+ * not register are counted in discovery.partial_lost, not in the registry. */
 static bool rescan_descriptor(void)
 {
 	struct loss before = loss_so_far();
@@ -386,19 +394,22 @@ static bool rescan_descriptor(void)
 
 enum {
 	SHARES = 20,
-	SCALE = 18, /* a common multiple of all shares, so that SCALE / share is an integer */
+	/* a common multiple of the shares of all parts of the rescan, so that SCALE / share is an
+	 * integer */
+	SCALE = 18,
 	PROCESS_SHARE = 3,
 	DESCRIPTOR_SHARE = 9,
 };
 
-/* Each part of the rescan gets its share of the system calls while it has something to do. With
- * equal shares, a rescan cycle of 502 processes with 13 500 descriptors would take up to 2231
- * samples, not 822. */
+/* The parts of the rescan and their shares of its system calls; a part without work leaves its
+ * share to the others. With equal shares, a rescan cycle of 502 processes with 13 500 descriptors
+ * would take up to 2231 samples instead of 822. */
 static const struct {
-	/* does one step of this part of the rescan; false: nothing more to do in this sample */
+	/* Does one step of this part of the rescan. False if the part has nothing more to do in
+	 * this sample. */
 	bool (*step)(void);
-	u8 share;           /* share of the rescan's system calls, in 1/SHARES */
-	u8 most;            /* maximum number of system calls of a step that finds nothing new */
+	u8 share;           /* the part's share of the rescan's system calls, in 1/SHARES */
+	u8 most; /* maximum number of system calls of a step of the part that finds nothing new */
 } rescan_steps[PARTS] = {
 	[PART_TASK] = { rescan_task, 2, 6 },
 	[PART_HOLDER] = { rescan_holder, 2, 3 },
@@ -428,12 +439,12 @@ static u32 part_step(u32 part)
 	u64 *spent = &discovery.parts[part].spent;
 
 	discovery.parts[part].over = !rescan_steps[part].step();
-	/* the step may have queued a new or changed process, which the parts NEW and CHANGED
-	 * scan */
+	/* a step of PART_PROCESS may have queued a process, so that PART_NEW and PART_CHANGED have
+	 * work again */
 	if (part == PART_PROCESS)
 		discovery.parts[PART_NEW].over = discovery.parts[PART_CHANGED].over = false;
-	/* A part that had nothing to do for a while does not get the system calls that it has not
-	 * used. */
+	/* A part of the rescan that had no work for a while does not get the system calls that it
+	 * did not use in that time. */
 	*spent = *spent > discovery.latest_spent ? *spent : discovery.latest_spent;
 	discovery.latest_spent = *spent;
 	*spent += (u64)(fileio.calls - before) * (SCALE / rescan_steps[part].share);
@@ -442,9 +453,9 @@ static u32 part_step(u32 part)
 
 static const i64 rescan_ns = 200000;
 
-/* Returns the number of system calls that the rescan may make in this sample. With rescan.timed,
- * system calls that the sample has made for the files of devices are subtracted, down to half of
- * the budget: so the cost of a sample hardly depends on the number of sensors. */
+/* Returns the number of system calls that the rescan may make in this sample. If rescan.timed is
+ * set, the system calls for the files of devices in this sample are subtracted, down to half of the
+ * budget, so that the cost of a sample hardly depends on the number of sensors. */
 static u32 rescan_calls_allowed(void)
 {
 	u32 before = fileio.calls - discovery.calls_at_sample_end, least = rescan.budget / 2;
@@ -482,7 +493,8 @@ struct rescan_facts rescan_facts(void)
 {
 	struct rescan_facts f = { .descriptors = discovery.cycle_descriptors,
 				  .scanned = discovery.full_scan_done };
-	u64 calls = rescan.budget, cycle; /* cycle: number of system calls of a rescan cycle */
+	/* cycle: number of system calls of a whole rescan cycle */
+	u64 calls = rescan.budget, cycle;
 
 	if (discovery.proc_unopened)
 		return f;
@@ -494,9 +506,9 @@ struct rescan_facts rescan_facts(void)
 		calls = discovery.unfinished_calls / discovery.unfinished_samples;
 		f.measured_pace = true;
 	}
-	/* A known process takes 8 system calls besides its descriptors: 3 to check that it is the
-	 * same process; open, fstat, at least two to list it, and close. A new process is first
-	 * found in the process list. */
+	/* A rescan cycle takes 8 system calls for each known process besides those for its
+	 * descriptors: 3 to check that it is the same process, then open, fstat, at least two to
+	 * list the descriptors, and close. The search for new processes lists /proc. */
 	cycle = (discovery.cycle_calls + discovery.cycle_descriptors / 64 +
 		 8 * (u64)processes_known()) *
 			SHARES / DESCRIPTOR_SHARE +
@@ -564,8 +576,8 @@ static void fdinfo_scan(void)
 	}
 	if (registry.repeats)
 		registry.unreadable = processes_refused();
-	/* If a rescan cycle began and ended in this sample, discovery.lost already has all objects
-	 * that were lost in the sample. */
+	/* If a rescan cycle began and ended in this sample, discovery.lost was replaced by its
+	 * sums, which already have all objects lost in this sample. */
 	if (!discovery.cycle_over || !begins)
 		loss_add(&discovery.lost, before);
 	registry.dropped = before.dropped + discovery.lost.dropped + processes_unlisted();
@@ -602,8 +614,8 @@ static void fdinfo_start(void)
 		nodes_start();
 	fdinfo_begin();
 	fdinfo_scan();
-	/* nvidia_sample() follows the scan, because it needs to know which processes have a node
-	 * open */
+	/* nvidia_sample() must follow the scan of /proc, which finds the processes that have a
+	 * device node open */
 	if (HAS(nvidia) && nvidia_sample())
 		compute_scan();
 	clients_next_sample();

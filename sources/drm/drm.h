@@ -10,7 +10,8 @@
 
 /* --- sources/drm/clients.c: DRM clients of a process, and their fdinfo files ------------------ */
 
-/* Settings that a command of gpustat makes: data to read besides the counters of clients. */
+/* Settings of sources/drm/clients.c that a command of gpustat makes: what to read besides the
+ * counters of clients. */
 extern struct fdinfo_wants {
 	bool tasks;  /* true: read the names and cgroups of processes */
 	/* true: store the lines of fdinfo whose keys drm-usage-stats does not define */
@@ -28,20 +29,28 @@ bool task_is_foreign(int dir, u32 pid);
 struct fd_scan {
 	struct dir d;
 	struct stat st; /* stat(2) of the folder /proc/PID/fd when the scan began */
-	i32 own; /* number of descriptors that gpustat had open for scans when this one began */
-	/* PID of the scanned process; number of this scan, which is stored in struct holder's
-	 * `seen` */
+	i32 own; /* number of descriptors that gpustat had open for scans when this scan began */
+	/* pid: PID of the scanned process; no: number of this scan, which is stored in struct
+	 * holder's `seen` */
 	u32 pid, no;
-	/* number of descriptors listed so far; number of those that hold a known client */
+	/* n: number of descriptors listed so far; nseen: number of these that hold a known
+	 * client */
 	u32 n, nseen;
 	/* open: the scan has not ended yet; over: nothing is left to list; refused: permission was
 	 * denied */
 	bool open, over, refused;
-	bool suspended; /* the scan's folder is closed for now, because descriptors ran out */
-	bool incomplete; /* some descriptors were not scanned: too few descriptors or memory */
-	bool by_fdinfo; /* the scan lists fdinfo/, because fd/ cannot be opened */
-	bool asleep;    /* a descriptor was skipped, because reading it could wake its device */
-	/* the scan is part of the rescan, which counts descriptors of unknown clients separately */
+	/* true: the folder is closed until the scan continues, because gpustat had no descriptor
+	 * left */
+	bool suspended;
+	/* true: some descriptors of the process were not scanned, because gpustat had no descriptor
+	 * or memory left */
+	bool incomplete;
+	/* true: the scan lists /proc/PID/fdinfo, because /proc/PID/fd cannot be opened */
+	bool by_fdinfo;
+	/* true: a descriptor was skipped, because reading its fdinfo could wake its device */
+	bool asleep;
+	/* true: the scan is part of the rescan, which has its own count of descriptors with unknown
+	 * client */
 	bool in_rescan;
 	/* pidfd of the process if by_fdinfo is set and reading fdinfo could wake a device;
 	 * otherwise -1 */
@@ -67,7 +76,7 @@ void anonymous_resolve(void);
 bool devices_woke(void);
 void fdinfo_begin(void);
 void fdinfo_close(void);
-/* number of descriptors of clients (holders) that were added since the start */
+/* number of times since the start that a descriptor of a client (a holder) was added */
 extern u32 holders_found;
 
 /* --- sources/drm/taskinfo.c: facts of processes (optional) ------------------------------------ */
@@ -78,13 +87,14 @@ void taskinfos_begin(bool (*shows)(u8 desc), const u32 *pids, size_t n);
 
 extern const struct source src_fdinfo;
 
-/* Facts about the length of a rescan cycle, in which every descriptor of every process is scanned
+/* The estimated length of a rescan cycle, in which every descriptor of every process is scanned
  * once. */
 struct rescan_facts {
 	u64 descriptors;    /* number of descriptors of all processes */
 	/* maximum number of samples that a rescan cycle takes; 0: unknown, or there is no rescan */
 	u64 samples;
-	/* true: `samples` is computed from the measured number of system calls per sample */
+	/* true: `samples` is computed from the system calls that the rescan made per sample, not
+	 * from its budget */
 	bool measured_pace;
 	bool scanned;       /* true if at least one full scan of /proc has begun */
 };
@@ -94,14 +104,14 @@ bool fd_scans_suspend(void);
 bool any_node(void);
 int namespace_is_inner(int proc, const char *link, const char *initial);
 const char *proc_hidden_reason(void);
-/* text of proc_hidden_reason() if the mount option hidepid hides processes */
+/* text that proc_hidden_reason() returns if the mount option hidepid of /proc hides processes */
 extern const char proc_hidepid[];
 
 /* --- sources/drm/iterator.c: BPF iterator over all descriptors of GPU nodes (optional) -------- */
 
-/* State of the kernel's iterator of descriptors (BPF). reason: why it is not used; NULL if it was
- * loaded. denied: capabilities are missing. error: -errno of the file or system call that `reason`
- * names, or 0. */
+/* State of the BPF iterator over descriptors. reason: why it is not used; NULL if it was loaded.
+ * denied: capabilities are missing. error: -errno of the file or system call that `reason` names,
+ * or 0. */
 struct iterator_state {
 	const char *reason;
 	long error;
@@ -120,18 +130,19 @@ bool iterator_scan(void);
  * 0: no rescan; RESCAN_ALL: a full scan in each sample. */
 extern struct rescan {
 	u32 budget;
-	bool timed; /* the rescan stops after 0.2 ms in each sample, even if calls are left */
+	/* true: the rescan stops after 0.2 ms in each sample, even if its budget is not used up */
+	bool timed;
 } rescan;
-/* returns true for a process that may be scanned; NULL: all */
+/* returns true for a process whose descriptors may be scanned; NULL: all processes */
 extern bool (*process_filter)(u32 pid);
 
-/* The queues of processes whose descriptors are to be scanned. NOTIFIED: inotify, a lost client or
- * a device that woke up points at the process. NEW: the process is new. CHANGED: its descriptor
- * count has changed, or its last scan was incomplete. */
+/* The queues of processes whose descriptors are to be scanned. NOTIFIED: a device node
+ * was opened, a client has lost its last known holder, or a device has woken up. NEW: the process
+ * is new. CHANGED: its number of descriptors has changed, or its last scan was incomplete. */
 enum scan_queue { QUEUE_NOTIFIED, QUEUE_NEW, QUEUE_CHANGED, QUEUES };
 
-/* Large buffers for the names in a folder, so that listing it needs few system calls. They can be
- * used after proc_list_begin(true) has opened /proc. */
+/* Large buffers for names of directory entries, so that listing a folder needs few system calls.
+ * They can be used after proc_list_begin(true) has opened /proc. */
 extern struct scan_names {
 	char proc[32 << 10]; /* room for the names of about 1000 processes in /proc */
 	char fds[32 << 10];  /* room for the names of about 1300 descriptors of one process */

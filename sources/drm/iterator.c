@@ -11,22 +11,22 @@
 #include "sources/drm/drm.h"
 #include "sys.h"
 
-/* One record of the iterator, which the BPF program writes: a process holds a GPU node through a
- * descriptor. */
+/* One record that the BPF program writes through the iterator: the process pid holds the GPU node
+ * rdev through the descriptor fd. */
 struct held {
 	u32 pid, fd, rdev, zero;
-	u64 start; /* start of the process, in ns since boot */
+	u64 start; /* start time of the process, in ns since boot */
 };
 
 enum {
 	/* size of the pieces, in bytes, in which type information (BTF) is read if it cannot be
 	 * mapped */
 	PIECE = 64 << 10,
-	/* with fewer processes, the iterator is not used: a full scan of /proc is as cheap
-	 * (docs/cost.md) */
+	/* number of processes from which on the iterator is used: with fewer, a full scan of /proc
+	 * is as cheap (docs/cost.md) */
 	FEW = 150,
-	/* maximum number of reads that return EAGAIN: the kernel has found no record in a million
-	 * descriptors */
+	/* maximum number of reads of the iterator that return EAGAIN, which means that the kernel
+	 * has checked a million descriptors without a record */
 	RETRIES = 10000,
 	MAX_RECORDS = 1 << 18,
 };
@@ -108,8 +108,8 @@ static inline bool pieces_skip(struct pieces *s, u64 n)
 	return true;
 }
 
-/* The names of the kernel's function, structures and members that are searched for in the type
- * information. */
+/* Names in the kernel's type information (BTF) that are searched for: of a function, of structures
+ * and of their members. */
 enum name { N_FUNCTION, N_FILE, N_INODE, N_TASK, N_F_INODE, N_MODE, N_RDEV, N_TGID, N_PID, N_START,
 	    NAMES };
 static const struct str names[NAMES] = {
@@ -119,8 +119,8 @@ static const struct str names[NAMES] = {
 	[N_START] = STR("start_boottime"),
 };
 
-/* The members of kernel structures that the BPF program reads. of, name: the names of the structure
- * and of the member, as indices in names[]. */
+/* The members of kernel structures that the BPF program reads. of: index in names[] of the
+ * structure's name; name: index of the member's name. */
 enum needed { M_F_INODE, M_MODE, M_RDEV, M_TGID, M_PID, M_START, MEMBERS };
 static const struct {
 	u8 of, name;
@@ -132,29 +132,33 @@ static const struct {
 
 enum {
 	ALL_MEMBERS = (1 << MEMBERS) - 1,
-	/* maximum number of anonymous members (structures and unions) to search in one pass */
+	/* maximum number of anonymous members (structures and unions) of BTF that are searched in
+	 * one pass over the types */
 	MAX_NESTED = 16,
-	DEPTH = 4, /* maximum number of passes over all types, one per level of anonymous members */
+	/* maximum number of passes over all BTF types; each pass searches one level of anonymous
+	 * members */
+	DEPTH = 4,
 	MAX_OFFSET = 32000, /* maximum offset of a member: a BPF instruction has 16 bits for it */
 };
 
-/* A structure of the kernel to search for members: one of names[], or an anonymous one inside of
- * it. */
+/* A BTF structure whose members are searched: one of names[], or an anonymous structure or union
+ * inside of it. */
 struct nested {
-	/* id: number of its BTF type; base: its offset in the named structure, in bytes */
+	/* id: number of the structure's BTF type; base: its offset in the named structure, in
+	 * bytes */
 	u32 id, base;
-	u8 of; /* index in names[] of the structure's name */
+	u8 of; /* index in names[] of the named structure */
 };
 
 struct layout {
-	u32 names[NAMES]; /* offset of each name in the strings of BTF; 0: not found */
+	u32 names[NAMES]; /* offset of each of names[] in the strings of BTF; 0: not found */
 	u32 function; /* number of the BTF type of the function bpf_iter_task_file; 0: not found */
 	u32 found;        /* bit mask of the members that were found: 1 << enum needed */
 	u16 offset[MEMBERS]; /* offset of each member in its structure, in bytes */
-	/* structures to search in this pass over the types; structures to search in the next
-	 * pass */
+	/* now: structures whose members this pass over the BTF types searches; next: those of the
+	 * next pass */
 	struct nested now[MAX_NESTED], next[MAX_NESTED];
-	/* the structure that struct_find() has found last by its name, in the first pass */
+	/* result of struct_find() in the first pass: the structure that it has found by name */
 	struct nested named;
 	u8 nnow, nnext, nnames;
 };
@@ -180,8 +184,8 @@ static inline const u8 *nul_find(const u8 *p, const u8 *e)
 
 		memcpy(&v, p, 8);
 		v = (v - ones) & ~v & ones << 7;
-		/* the lowest bit set in v is in the byte of the first NUL, on a little-endian
-		 * machine */
+		/* On a little-endian machine, the lowest bit set in v is in the byte of the first
+		 * NUL. */
 		if (v)
 			return p + (__builtin_ctzll(v) >> 3);
 	}
@@ -190,7 +194,8 @@ static inline const u8 *nul_find(const u8 *p, const u8 *e)
 	return p;
 }
 
-/* Stores the offset `at` of a BTF string if the string, of `len` bytes at p, is in names[]. */
+/* Stores the offset `at` of the BTF string of `len` bytes at p in l->names if it is one of
+ * names[]. */
 static void string_take(struct layout *l, const u8 *p, size_t len, u32 at)
 {
 	for (size_t i = 0; i < NAMES; i++)
@@ -230,8 +235,8 @@ static bool strings_scan(struct layout *l, struct pieces *s)
 	return true;
 }
 
-/* Stores the offset of a member m (struct btf_member) of a structure if it is in members[]. The
- * members of an anonymous member are searched in the next pass. */
+/* Stores the offset of the BTF structure member m (struct btf_member) in l->offset if it is one of
+ * members[]. If m is anonymous, its own members are searched in the next pass. */
 static void member_take(struct layout *l, const struct nested *in, const u8 *m, bool bitfields)
 {
 	u32 bits = bitfields ? word(m, 2) & 0xffffff : word(m, 2);
@@ -264,8 +269,8 @@ static bool struct_take(struct layout *l, struct pieces *s, const struct nested 
 	return true;
 }
 
-/* Returns the structure to search for members that has this type id or, in the first pass, this
- * name; NULL if the type is not such a structure. */
+/* Returns the structure whose members are searched and that has this BTF type id or, in the first
+ * pass, this name; NULL if there is none. */
 static const struct nested *struct_find(struct layout *l, u32 id, u32 name, bool first)
 {
 	for (u8 i = 0; i < l->nnow; i++)
@@ -279,13 +284,14 @@ static const struct nested *struct_find(struct layout *l, u32 id, u32 name, bool
 	return NULL;
 }
 
-/* Reads all BTF types once. first: true: structures are found by their names; false: by the type
- * ids of anonymous members that the pass before has found. Returns false if the types are truncated
- * or of an unknown kind. */
+/* Reads all BTF types once. first: true: finds structures by their names; false: by the type ids of
+ * anonymous members that the previous pass has found. Returns false if the types are truncated or
+ * of an unknown kind. */
 static bool types_scan(struct layout *l, struct pieces *s, bool first)
 {
-	/* Sizes in bytes for each kind of BTF type: fixed: data after the common 12 bytes; part:
-	 * each of the n elements after that. Kinds above 19 are unknown. */
+	/* Size of the data of each kind of BTF type after its first 12 bytes, which all kinds have:
+	 * `fixed` bytes, then `part` bytes for each of its n elements. Kinds above 19 are
+	 * unknown. */
 	enum { STRUCT = 4, UNION = 5, FUNC = 12, KINDS = 20 };
 	static const struct {
 		u8 fixed, part;
@@ -317,15 +323,17 @@ static bool types_scan(struct layout *l, struct pieces *s, bool first)
 	return true;
 }
 
-/* Finds the offsets of all members, and the function, in the kernel's type information: `size`
- * bytes, which are mapped at `map` or, if it is NULL, read from fd through a buffer of PIECE bytes.
- * False if one is missing, or if the type information is truncated or of an unknown form. */
+/* Finds the offsets of all members[], and the function bpf_iter_task_file, in the kernel's type
+ * information (BTF). map: address at which its `size` bytes are mapped; NULL: they are read from fd
+ * through `buffer`, which has PIECE bytes. False if one is missing, or if the type information is
+ * truncated or of an unknown form. */
 static bool layout_find(struct layout *l, const u8 *map, int fd, u64 size, u8 *buffer)
 {
 	struct pieces head = { .p = buffer, .e = buffer, .buffer = buffer, .end = size, .fd = fd };
 	struct pieces part;
 	const u8 *h;
-	/* offset and length in the file: [0]: of the types, [1]: of the strings */
+	/* begin, len: offset and length in the BTF file of the types, index 0, and of the strings,
+	 * index 1 */
 	u64 begin[2], len[2];
 
 	memset(l, 0, sizeof(*l));
@@ -387,7 +395,7 @@ struct program {
 	u16 n;
 };
 
-/* Appends an instruction to the BPF program. off TO_END: the instruction jumps to the end of the
+/* Appends an instruction to the BPF program. off: jump offset; TO_END: to the end of the
  * program. */
 static void emit(struct program *p, u8 code, unsigned to, unsigned from, int off, i32 imm)
 {
@@ -448,7 +456,8 @@ static long program_load(const struct program *p, u32 function)
 {
 	enum { PROG_LOAD = 5, LINK_CREATE = 28, ITER_CREATE = 33, TRACING = 26, TRACE_ITER = 28 };
 	static const char licence[] = "Dual MIT/GPL";
-	/* The first members of union bpf_attr, for PROG_LOAD, LINK_CREATE and ITER_CREATE. */
+	/* The first members of the kernel's union bpf_attr for bpf(2) with PROG_LOAD, LINK_CREATE
+	 * and ITER_CREATE. */
 	struct {
 		u32 type, n;
 		u64 code, licence;
@@ -516,7 +525,8 @@ static bool may_load(void)
 }
 
 /* Returns why the BPF iterator should not be used: it would find other descriptors than a scan of
- * /proc, or cost more. NULL if it may be used. st_nlink of /proc tells the number of processes. */
+ * /proc, or cost more. NULL if it may be used. The number of processes is estimated from st_nlink
+ * of /proc. */
 static const char *unfit_reason(bool always, bool no_node)
 {
 	struct statfs fs;
@@ -583,7 +593,8 @@ const struct iterator_state *iterator_state(void)
 /* Reads all records of the BPF iterator into iterator.rows. Returns their number, or -errno. */
 static long records_read(void)
 {
-	enum { STEP = 64 << 10 }; /* bytes per read; the kernel returns 32 KiB at most */
+	/* bytes per read(2) of the iterator, of which the kernel returns at most 32 KiB */
+	enum { STEP = 64 << 10 };
 	size_t n = 0;
 	unsigned left = RETRIES;
 	long r;
@@ -598,14 +609,14 @@ static long records_read(void)
 	return r < 0 ? r : n % sizeof(struct held) ? -EIO : (long)(n / sizeof(struct held));
 }
 
-/* True if the process of a record still exists, and its pid has not been used again. start: start
- * time of the process that has the pid now, from /proc, in ticks of 10 ms. */
+/* True if the process of a record still has its pid. start: start time of the process that has this
+ * pid now, in /proc's clock ticks of 10 ms. */
 static bool is_same_process(const struct held *r, u64 start)
 {
 	return start == r->start / 10000000;
 }
 
-/* Scans the descriptors of one process in /proc, not through the iterator. */
+/* Scans the descriptors of a process in /proc, without the iterator. */
 static void process_scan(u32 pid)
 {
 	static struct fd_scan l;
@@ -661,6 +672,7 @@ bool iterator_scan(void)
 			end++;
 		process_take(first, end - i);
 	}
-	registry.saw_others = true; /* the iterator reports the processes of all users */
+	/* the iterator has reported the processes of all users, not only those of this user */
+	registry.saw_others = true;
 	return true;
 }

@@ -12,9 +12,11 @@
 static struct {
 	u64 id, domain, location;
 	/* number N of the GPU's render node renderDN; 0 if the kernel does not report it (before
-	 * 5.0) */
+	 * Linux 5.0) */
 	u64 render;
-	bool apu;   /* the GPU is part of an APU: its node in kfd's topology has CPUs, too */
+	/* true if the GPU is part of an APU, a processor with an integrated GPU: its node in kfd's
+	 * topology has CPUs */
+	bool apu;
 	u32 device; /* index of the GPU in devices[], as of this scan; NONE: unknown */
 } gpus[MAX_DEVICES - 1];
 static u32 ngpus;
@@ -40,8 +42,9 @@ static void put_digits(struct buf *b, u64 v, int digits)
 		put_c(b, "0123456789abcdef"[v >> 4 * digits & 15]);
 }
 
-/* Returns the device with the render node renderD<number>; NONE if there is none. The partitions of
- * an accelerator share its PCI address, but have a render node each. */
+/* Returns the device with the render node renderD<number>; NONE if there is none. The render node
+ * identifies a partition of an accelerator; the PCI address does not, because all partitions share
+ * it. */
 static u32 device_rendering(u64 number)
 {
 	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
@@ -109,7 +112,7 @@ static void gpus_find(void)
 		if (!file_u64(kfd_path(path, ROOT "topology/nodes/", name, "/gpu_id", 0, ""),
 			      &id) ||
 		    id == 0)
-			continue; /* gpu_id is 0: this node of kfd's topology is a CPU */
+			continue; /* a node of kfd's topology with gpu_id 0 is a CPU */
 		if (ngpus == LEN(gpus)) {
 			registry.dropped++;
 			break;
@@ -133,8 +136,9 @@ static void gpus_find(void)
 	dir_close(&d);
 }
 
-/* Calls found() for each process that kfd lists, and each GPU on which the process has memory;
- * slot: index of the GPU in gpus[]. False if the machine has no kfd, or kfd has no GPU. */
+/* Calls found() for each process that AMD's compute driver kfd lists, and each GPU on which the
+ * process has memory; slot: index of the GPU in gpus[]. False if the machine has no kfd, or kfd has
+ * no GPU. */
 bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
 {
 	char path[128];

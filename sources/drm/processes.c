@@ -11,26 +11,31 @@ bool (*process_filter)(u32 pid);
 
 enum { MAX_PROCESSES = 65536 };
 
-/* A row of the process table: the state of a process at its last fd scan, that of its descriptors.
- * Rows are sorted by pid, so that reading the process list accesses few pages. */
+/* A row of the process table: the state of a process when its descriptors were last scanned. Rows
+ * are sorted by pid, so that reading the process list accesses few pages. */
 struct row {
 	u32 pid;
-	u32 ino; /* inode of /proc/PID/fd, folded to 32 bits: it changes if the pid is used again */
+	/* inode of /proc/PID/fd, folded to 32 bits; another inode means that the pid was used
+	 * again */
+	u32 ino;
 	u32 count;  /* st_size of /proc/PID/fd: since Linux 6.2 the number of descriptors */
 	u8 list_no; /* number of the last process list (listing of /proc) that had the process */
 	u8 flags; /* bit mask of P_* */
 };
 static TABLE(struct row, processes, MAX_PROCESSES, 128, "processes");
 enum {
-	/* bits 1 << enum scan_queue: the process waits in that queue */
+	/* bits 1 << enum scan_queue: the process waits in that queue for a scan of its
+	 * descriptors */
 	P_QUEUES = (1 << QUEUES) - 1,
-	P_COUNTED = 8,  /* the row's `count` is correct: the last scan found as many descriptors */
-	P_REFUSED = 16, /* the descriptors of the process may not be read */
+	/* `count` is reliable: the last scan has listed as many descriptors as the kernel
+	 * reports */
+	P_COUNTED = 8,
+	P_REFUSED = 16, /* permission to read the descriptors of the process was denied */
 	/* a descriptor of the process was skipped, because reading its fdinfo could wake its
 	 * device */
 	P_ASLEEP = 32,
-	/* fewer descriptors were listed than counted: a file is being opened, which takes its
-	 * descriptor number before it appears in fd/ */
+	/* the last scan has listed fewer descriptors than the kernel reports: a file that is being
+	 * opened is counted before it appears in /proc/PID/fd */
 	P_OPENING = 64,
 };
 
@@ -40,18 +45,19 @@ static struct {
 	u32 nrows, hint;
 	/* number of rows that are sorted by pid; the rows after them were appended in any order */
 	u32 nsorted;
-	/* true while a process list is read at once: new rows are appended, and of these only the
-	 * last one can be found */
+	/* true while the whole process list is read at once: new rows are appended to the table
+	 * unsorted, and of these only the last one can be found by its pid */
 	bool appends;
-	/* number of rows with the flag P_REFUSED; number of processes that wait in each queue */
+	/* nrefused: number of rows with the flag P_REFUSED; nwaiting: number of processes that wait
+	 * in each queue */
 	u32 nrefused, nwaiting[QUEUES];
 	/* number of processes of the last complete list that had no row in the process table,
 	 * because it was full */
 	u32 nunlisted;
 	/* number of processes of the current list, so far, that have no row in the process table */
 	u32 nunlisted_now;
-	/* true if the kernel reports descriptor counts: a folder /proc/PID/fd had as many names as
-	 * its st_size says */
+	/* true once a folder /proc/PID/fd had as many names as its st_size says: the kernel reports
+	 * the number of a process's descriptors */
 	bool counts_fds;
 	/* the folder /proc, which the rescan keeps open from sample to sample */
 	struct dir d;
@@ -198,8 +204,8 @@ void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refuse
 	counted = n == r->count || refused || is_self(pid);
 	opening = proclist.counts_fds && !counted && n < r->count;
 	if (opening && !(r->flags & P_OPENING))
-		/* scan the process once more now; a file that appears later is found by the
-		 * rescan */
+		/* Scan the process once more in this sample; a file that appears in /proc/PID/fd
+		 * later is found by the rescan. */
 		enqueue(r, QUEUE_NOTIFIED);
 	flag_set(r, P_OPENING, opening);
 	flag_set(r, P_COUNTED, counted);
@@ -217,8 +223,8 @@ u32 processes_unlisted(void)
 	return proclist.nunlisted;
 }
 
-/* True if the row of a process in the process table cannot be used to detect a change: its
- * descriptor count is wrong, or the process's descriptors may not be read. */
+/* True if the row of a process in the process table cannot be used to detect that its descriptors
+ * have changed: their number in the row is wrong, or they may not be read. */
 bool process_is_stale(u32 pid)
 {
 	const struct row *r = row_find(pid);
@@ -332,8 +338,8 @@ u32 proc_list_next(void (*gone)(u32 pid))
 	return NONE;
 }
 
-/* True if a process has changed since the last scan of its descriptors. notice: true: return true
- * also for a process whose descriptor count is not reliable. */
+/* True if a process has changed since the last scan of its descriptors. notice: true: assume a
+ * change also if the number of its descriptors is not reliable. */
 bool process_changed(u32 pid, bool notice)
 {
 	char path[TASK_PATH];
@@ -356,8 +362,8 @@ bool process_changed(u32 pid, bool notice)
 	return true;
 }
 
-/* Queues a process for a scan of its descriptors. notice: true: it is scanned in this sample, if
- * the budget allows it. */
+/* Queues a process for a scan of its descriptors. notice: true: uses QUEUE_NOTIFIED, so that the
+ * process is scanned in this sample if the budget allows it. */
 void process_enqueue(u32 pid, bool notice)
 {
 	struct row *r = row_find(pid);
@@ -379,21 +385,22 @@ u32 process_dequeue(u8 queue)
 
 		if (!(r->flags >> queue & 1))
 			continue;
-		dequeue(r); /* remove the process before its scan, which may queue it again */
+		/* Remove the process from the queue before the scan, because the scan may queue it
+		 * again. */
+		dequeue(r);
 		return last[queue] = r->pid;
 	}
 	return NONE;
 }
 
-/* Returns whether a process at which inotify, a lost client or a waking device pointed still waits
- * for the scan of its descriptors. */
+/* Returns whether a process still waits in QUEUE_NOTIFIED for the scan of its descriptors. */
 bool processes_notified(void)
 {
 	return proclist.nwaiting[QUEUE_NOTIFIED];
 }
 
-/* Queues the processes of which a descriptor was skipped, because reading its fdinfo could wake its
- * device. Called after a device has woken up. */
+/* Queues the processes of which a descriptor was skipped, because reading its fdinfo could have
+ * woken its device. To be called after a device has woken up. */
 void processes_enqueue_asleep(void)
 {
 	for (u32 i = 0; i < proclist.nrows; i++)

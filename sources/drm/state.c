@@ -8,9 +8,9 @@
 #include "sources/drm/drm.h"
 #include "sys.h"
 
-/* Magic of a state file. Numbers in the file are in the machine's byte order: no other machine has
- * the boot id that the file contains. A change of the row format or of the order of kept[] requires
- * another magic. */
+/* Magic at the start of a state file, whose numbers are in the byte order of the machine that wrote
+ * it. No other machine reads the file, because the file contains the boot id of the running kernel.
+ * A change of the row format or of the order of kept[] requires another magic. */
 static const char magic[8] = { 'g', 'p', 'u', 's', 't', 'a', 't', '2' };
 
 struct statehead {
@@ -21,21 +21,23 @@ struct statehead {
 	u64 rows;
 };
 
-/* A row of the file: the identity of an entity (device, client or cgroup). The entity's text, its
- * counters, and the processes that hold it if it is a client, follow the row. */
+/* A row of the state file: the identity of an entity (device, client or cgroup). It is followed by
+ * the entity's text, its counters and, for a client, the processes that hold it. */
 struct staterow {
 	u8 kind, keykind, zero;
 	u8 flags; /* bit mask of RF_* */
-	u16 counters, text; /* number of counters in the row; number of bytes of its text */
+	/* counters: number of the entity's counters; text: number of bytes of its text */
+	u16 counters, text;
 	u32 holders;
-	/* for a device: its number in this file; for another entity: the number of its device */
+	/* for a device: its number in the state file; for another entity: the number of its
+	 * device */
 	u32 device;
 	u64 key;   /* for a client: its key; for a device: the inode of its folder in /sys */
 	i64 t;
 };
 
-/* The text of a device's row in the state file: together with the inode, it identifies the
- * device. */
+/* The text of a device's row in the state file. Together with the inode of the device's folder in
+ * /sys, it identifies the device. */
 struct statedevice {
 	u64 ino_dev;
 	char dev[sizeof(devices[0].dev)], driver[sizeof(devices[0].driver)],
@@ -45,10 +47,13 @@ struct statedevice {
 struct statecount {
 	u64 v;
 	i64 t;
-	/* index of the quantity in kept[]; number of bytes of the instance's name, which follows */
+	/* index: index of the counter's quantity in kept[]; n: number of bytes of the instance's
+	 * name, which follows this struct */
 	u8 index, n;
 	u8 zero[2];
-	u32 below;   /* 1 + the time in ms from struct history's `below` to t; 0 if `below` is 0 */
+	/* 1 + the time in ms from struct history's `below`, the first reading that was lower than
+	 * the highest one, to t; 0 if `below` is 0 */
+	u32 below;
 };
 
 struct stateholder {
@@ -62,17 +67,17 @@ _Static_assert(sizeof(struct statehead) == 104 && sizeof(struct staterow) == 32 
 
 enum {
 	RF_FRESH = 1,  /* the entity was read in the last sample before the file was written */
-	RF_WHOLE = 2,  /* in a device's row: all clients of the device were read */
-	/* the row was applied to the registry, or is out of date; set in memory only, never in the
+	RF_WHOLE = 2,  /* in a device's row: the saved reading has all clients of the device */
+	/* the row was applied to the registry, or is out of date; set only in memory, never in the
 	 * file */
 	RF_DONE = 128,
-	/* Maximum size of a state file in bytes. The counters and holders of a full registry
-	 * (131 000 and 33 000) take 4 MB; the rest is for rows of cgroups. */
+	/* Maximum size of a state file in bytes. A full registry has 131 000 counters and
+	 * 33 000 holders, which take 4 MB; the remaining space is for rows of cgroups. */
 	STATE_BYTES = 8 << 20,
 };
 
-/* Quantities that the state file keeps from run to run. Rows of clients have only those up to
- * D_CAPACITY. The order is part of the file format. */
+/* Quantities that the state file keeps from run to run; for clients, only those up to D_CAPACITY.
+ * Their order is part of the file format. */
 static const u8 kept[] = { D_BUSY_NS, D_CYCLES, D_TOTAL_CYCLES, D_GPU_BUSY_US, D_IDLE_MS, D_ENERGY,
 			   D_FREQ_SPENT, D_CAPACITY, D_ALL_NS, D_ALL_CYCLES, D_ALL_TOTAL_CYCLES };
 enum { KEPT_CAPACITY = 7 };
@@ -80,7 +85,7 @@ enum { KEPT_CAPACITY = 7 };
 static TABLE(char, loaded, STATE_BYTES, 16 << 10, "bytes of the state file");
 static TABLE(char, saving, STATE_BYTES, 16 << 10, "bytes of the state file");
 
-/* --- from the bytes of a file to rows: pure functions ----------------------------------------- */
+/* --- parsing of the state file: pure functions ------------------------------------------------ */
 
 static bool bytes_read(struct str *s, void *to, size_t n)
 {
@@ -106,8 +111,8 @@ static bool count_parse(struct str *s, struct statecount *c, struct str *inst)
 	       c->n <= MAX_NAME && view_read(s, inst, c->n);
 }
 
-/* A row of the state file, and the positions in the file of its text, its counters and the
- * processes that held the client. */
+/* A parsed row of the state file, with the bytes of its text, of its counters and of the processes
+ * that held the client. */
 struct rowview {
 	struct staterow r;
 	struct str text, values, saved_holders;
@@ -186,15 +191,16 @@ static u32 row_device(const struct rowview *v)
 	return NONE;
 }
 
-/* Returns whether a counter is a busy time that this run has added up from percentages, so that it
- * does not continue that of another run. */
+/* Returns whether a counter is a busy time that gpustat computes from percentages. Such a time
+ * starts at 0 in each run, so it does not continue that of the last run. */
 static bool is_of_this_run(const struct entity *e, const struct counter *k)
 {
 	return k->desc == D_BUSY_NS && reg_find(e, D_BUSY_PCT, k->inst);
 }
 
-/* Makes the counters of a row of the file the previous reading of the entity e. shown: true: sums
- * over all clients (D_ALL_*) are also the sums over the shown clients (D_SUM_*). */
+/* Makes the counters of a row of the state file the previous reading of the entity e. shown: true:
+ * the saved sums over all clients (D_ALL_*) are also used as sums over the shown clients (D_SUM_*),
+ * because no client is hidden. */
 static void row_put_previous(struct entity *e, const struct rowview *v, bool shown)
 {
 	struct statecount c;
@@ -241,8 +247,8 @@ static bool fd_dir_refused(u32 pid)
 	return fd < 0;
 }
 
-/* True if a client of the file that this run has not found may still exist: its device is asleep,
- * or a process that held it may not be read any more. */
+/* True if a client in the state file that this run has not found may still exist: its device is
+ * asleep, or a process that held it may not be read any more. */
 static bool is_hidden(u32 device, struct str saved_holders)
 {
 	bool asleep = devices[device].anonymous && !devices[device].awake;
@@ -261,14 +267,14 @@ static struct {
 	/* index: number of a device in the file; value: its index in devices[], or NONE */
 	u16 device_map[MAX_DEVICES];
 	bool cleaned; /* true: temporary files that killed runs have left were removed already */
-	/* true: the sums over shown clients (D_SUM_*) are sums over all clients: no filter hides
-	 * any */
+	/* true: no filter hides a client, so that the sums over shown clients (D_SUM_*) equal those
+	 * over all clients */
 	bool sums;
 } saved;
 
-/* Makes the saved reading of a client's row the previous reading of the client c, which has the
- * same key. If the key has been used again, c is another client: client ids were used again before
- * Linux 6.5, PIDs are still. */
+/* Makes the saved reading of a client the previous reading of the client c, which has the same key
+ * (client id or PID), unless the key now belongs to another client: kernels before Linux 6.5 use
+ * client ids again, and all kernels use PIDs again. */
 static void client_put_previous(struct client *c, const struct rowview *v)
 {
 	bool same = same_holder(v->saved_holders, c);
@@ -297,8 +303,8 @@ static void group_put_previous(u32 device, const struct rowview *v)
 		cgroup_unref(cgroup);
 }
 
-/* Applies a row to its entity of the registry. False if the row is still needed, because it is of a
- * client that may be read later. */
+/* Applies a row of the state file to its entity in the registry. Returns false if the row is still
+ * needed, because its client could not be read yet. */
 static bool row_apply(const struct rowview *v, u32 device)
 {
 	const struct staterow *r = &v->r;
@@ -340,13 +346,13 @@ static void rows_apply(void)
 
 /* --- clients that are newer than the state file ----------------------------------------------- */
 
-/* The GPU clocks (D_TOTAL_CYCLES) of each device, as the device's clients had them in the saved
- * reading. */
+/* clocks[device]: the GPU clocks (D_TOTAL_CYCLES) that the clients of the device had in the saved
+ * reading */
 static struct entity clocks[MAX_DEVICES];
-/* Index: device. True if the saved reading has all clients of the device. */
+/* seen_all[device]: true if the saved reading has all clients of the device */
 static bool seen_all[MAX_DEVICES];
 
-/* Sets clocks[] and seen_all[] from the loaded rows of devices and clients. */
+/* Sets clocks[] and seen_all[] from the rows of the state file. */
 static void clocks_load(void)
 {
 	struct str rest = saved.loaded, inst;
@@ -366,7 +372,7 @@ static void clocks_load(void)
 	}
 }
 
-/* True if a client cannot have existed at the saved reading: that reading would have had it, or all
+/* True if a client cannot have existed at the saved reading: it would be in the state file, or all
  * processes that hold it started later. */
 static bool is_new(const struct client *c, const struct statehead *h)
 {
@@ -381,8 +387,9 @@ static bool is_new(const struct client *c, const struct statehead *h)
 	return later || seen_all[c->device];
 }
 
-/* Sets the baselines of a client that did not exist at t, the time (ns) of the saved reading: 0,
- * and for the clocks of the GPU their values in other clients. */
+/* Sets the previous values of the counters of a client that did not exist at t, the time (ns) of
+ * the saved reading: to 0, and for GPU clocks (D_TOTAL_CYCLES) to the values that other clients
+ * had. */
 static void new_client_baseline(struct client *c, i64 t)
 {
 	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k)) {
@@ -481,9 +488,9 @@ static const char *state_apply(struct str file, bool filtered, i64 *age)
 }
 
 /* Loads the state file: the reading that the last run saved becomes the one before the first
- * reading of this run, which the caller has taken. filtered: the sums shown do not include all
- * clients. Returns NULL and sets *age to the age of the saved reading in ns, or returns why there
- * is none. */
+ * reading of this run, which the caller has already done. filtered: the shown sums do not include
+ * all clients. Returns NULL and sets *age to the age of the saved reading in ns, or returns why
+ * there is none. */
 const char *state_load(const char *path, bool filtered, i64 *age)
 {
 	struct str file = { 0 };
@@ -498,15 +505,15 @@ const char *state_load(const char *path, bool filtered, i64 *age)
 	return why ? why : state_apply(file, filtered, age);
 }
 
-/* Applies rows of the loaded file whose clients could not be read before. The caller has taken
- * another reading. */
+/* Applies the rows of the state file whose clients could not be read before. To be called after
+ * each further reading. */
 void state_sample(void)
 {
 	head_time();
 	rows_apply();
 }
 
-/* Appends n bytes to b, whose memory is the table `saving`. */
+/* Appends n bytes to b, a buffer in the growing table `saving`. */
 static void put_raw(struct buf *b, const void *p, size_t n)
 {
 	if (table_has(&saving.t, b->n + n))
@@ -527,8 +534,8 @@ static void put_count(struct buf *b, struct counter *k, u16 *n)
 	if (k->flags & CF_RATE) {
 		const struct history *h = reg_history(k);
 		i64 ms;
-		/* A CO_METER counter that went backwards has probably been restarted: its present
-		 * value is saved. */
+		/* A counter of the course CO_METER that went backwards was probably restarted: its
+		 * present reading is saved, although it is lower than the previous one. */
 		bool meter = quantities[k->desc].course == CO_METER;
 
 		c.t = k->flags & CF_SEEN || meter ? h->t : h->t_was;

@@ -10,12 +10,13 @@
 enum {
 	STAT_BYTES = 1024, /* size of the buffer for /proc/PID/stat: 52 numbers and a name */
 	CMDLINE_BYTES = 512, /* maximum size of a command line; a longer one is cut */
-	USERS = 8,           /* number of users whose names are remembered */
+	USERS = 8,           /* number of users whose names are cached */
 	USER_BYTES = 33,     /* size of a user name and its NUL: useradd allows 32 bytes */
-	GENERATIONS = 4096,  /* maximum number of ancestors of a process that are followed */
+	GENERATIONS = 4096,  /* maximum number of ancestors of a process that are searched */
 };
 
-/* The facts of processes that are shown, and the processes whose descendants are searched for. */
+/* The facts of processes that are read, and the processes of the option -p whose descendants are
+ * searched for. */
 static struct {
 	bool stat, user, cmdline;
 	const u32 *pids; /* PIDs of the option -p, if --children is given */
@@ -68,7 +69,7 @@ static bool passwd_line(struct str line, u32 uid, char name[USER_BYTES])
 	u64 n;
 
 	str_cut(&line, ':', &user);
-	str_cut(&line, ':', &rest); /* skip the field that has the password */
+	str_cut(&line, ':', &rest); /* skip the password field of a line in /etc/passwd */
 	str_cut(&line, ':', &rest);
 	if (scan_u64(rest, &n) != rest.e || n != uid || user.p == user.e)
 		return false;
@@ -128,7 +129,7 @@ static struct str user_name(u32 uid)
 		i = next++ % USERS;
 		users[i].uid = uid;
 		found = user_find(uid, users[i].name);
-		/* if false, the next reading tries again to find the user's name */
+		/* false if the file passwd could not be read: the next reading tries again */
 		users[i].known = found >= 0;
 		if (found < 0)
 			return (struct str){ 0 };
@@ -160,7 +161,7 @@ static void user_read(struct taskinfo *i)
 		}
 }
 
-/* --- CPU time, memory, command line ----------------------------------------------------------- */
+/* --- a process's CPU time, memory and command line -------------------------------------------- */
 
 static void stat_read(struct taskinfo *i)
 {
@@ -287,8 +288,8 @@ static u8 lineage_find(u32 pid)
 
 	for (u32 i = 0; i < GENERATIONS && !is_ancestor(at); i++) {
 		if (!parse_stat_field(head_read((u32)at, "/stat", b, sizeof(b)), 4, &at))
-			/* the process `at` has just ended, and its child has another parent now:
-			 * the next reading tries again */
+			/* The process `at` has ended and its child has another parent now: the next
+			 * reading tries again. */
 			return NO_LINEAGE;
 		if (at == 0 || at == mark || at > INT32_MAX)
 			return OTHER_TREE;
@@ -301,7 +302,7 @@ static u8 lineage_find(u32 pid)
 }
 
 /* Sets `lineage` of each process that holds a client: whether the process descends from one of the
- * option -p. A process that once descended from one still does after its parent has ended. */
+ * processes of the option -p. Once set it stays, also after the parent has ended. */
 static void children_find(void)
 {
 	for (u32 t = 1; t <= nrows.tasks; t++)

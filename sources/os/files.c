@@ -32,7 +32,8 @@ long files_note_error(long r)
 		fileio.transient++;
 		fileio.unread++;
 		fileio.error = r;
-		/* the name stored with an earlier error does not belong to this one */
+		/* forget the name of the object of the previous error: the name of this error's
+		 * object is not known */
 		fileio.error_name[2] = '\0';
 	}
 	return r;
@@ -47,7 +48,7 @@ void files_note_missing(const char *name, long error)
 	put_z(&b, ": ");
 	put_z(&b, name);
 	put_z(&b, ": ");
-	if (b.full) /* the name does not fit the buffer: messages show the error without a name */
+	if (b.full) /* the name does not fit the buffer: messages show the error without the name */
 		b.n = 2;
 	buf_z(&b);
 }
@@ -126,8 +127,8 @@ void dir_close(struct dir *d)
 	d->fd = -1;
 }
 
-/* Closes a folder before its listing is complete, to save a descriptor. After dir_resume() the
- * listing continues where it was. */
+/* Closes a folder before its listing is complete, so that a descriptor becomes free. After
+ * dir_resume(), the listing continues at the same place. */
 void dir_suspend(struct dir *d)
 {
 	d->place = sys_lseek(d->fd, 0, SEEK_CUR);
@@ -201,7 +202,9 @@ long slurp(int dir, const char *path, char *b, size_t cap)
 	n = slurp_fd((int)fd, b, cap);
 	if (n == -ENOMEM || dir == roots.proc)
 		files_note_error(n);
-	else if (is_transient_error(n)) /* not counted as unread: sensors may return this error */
+	else if (is_transient_error(n))
+		/* A transient error of a file in /sys does not increase fileio.unread, because
+		 * reading a sensor may fail with such an error. */
 		fileio.error = n;
 	sys_close((int)fd);
 	fileio.calls++;
@@ -233,9 +236,9 @@ i64 setting_read(const char *path, i64 unknown)
 	       unknown;
 }
 
-/* The setting of the kernel, and its highest value, with which every user may see SEE_*, and so the
- * user of a program whose file has capabilities: perf_allow_kernel(), perf_allow_cpu() and
- * perf_allow_tracepoint() in the kernel's linux/perf_event.h, and xe_eu_stall_stream_open(). */
+/* permits[SEE_*]: a file in /proc/sys and its highest value at which the kernel shows data of this
+ * kind to every user. From perf_allow_kernel(), perf_allow_cpu() and perf_allow_tracepoint() in
+ * linux/perf_event.h, and xe_eu_stall_stream_open(). */
 static const struct {
 	const char *setting;
 	i64 most;
@@ -246,9 +249,9 @@ static const struct {
 	[SEE_GPU_ADDRESSES] = { "sys/dev/xe/observation_paranoid", 0 },
 };
 
-/* Returns whether the user may see data of the kind SEE_*: always if the user has the capabilities
- * of this process too; if they are from the program's file, only what the kernel's setting lets
- * users without capabilities see. */
+/* Returns whether the user may see data of the kind SEE_*. If the capabilities of this process are
+ * from the program's file (setcap, setuid), the user may see only what the kernel's setting shows
+ * to users without capabilities; else the kernel has already checked the user. */
 bool may_see(u8 what)
 {
 	return !privilege_from_file() ||
@@ -269,7 +272,8 @@ void task_path(char path[TASK_PATH], u32 id, const char *leaf)
 const int stop_signals[3] = { SIGINT, SIGTERM, SIGHUP };
 struct writing writing;
 
-enum { WRITE_TIMEOUT = 2 /* seconds to wait for the reader of a pipe */ };
+/* seconds that write_all() waits for the reader of a pipe after a stop signal */
+enum { WRITE_TIMEOUT = 2 };
 
 /* Waits until a write of PIPE_BUF bytes to fd does not block, for at most WRITE_TIMEOUT seconds.
  * False after the timeout. */
@@ -282,8 +286,8 @@ static bool has_room(int fd)
 			      NULL) != 0;
 }
 
-/* Returns the length of the complete lines within the first PIPE_BUF bytes at p; PIPE_BUF if the
- * first line is longer. */
+/* Returns the length of the complete lines within the first PIPE_BUF bytes of the text p; PIPE_BUF
+ * if the first line is longer. */
 static size_t lines_in_piece(const char *p)
 {
 	size_t n = PIPE_BUF;
@@ -300,8 +304,8 @@ static size_t lines_in_piece(const char *p)
 long write_all(int fd, const char *p, size_t n)
 {
 	const bool binary = (HAS(timeline) || HAS(capture)) && writing.binary;
-	const bool pieces = !binary && n > PIPE_BUF &&
-			    sys_lseek(fd, 0, SEEK_CUR) < 0; /* fd is a pipe, socket or terminal */
+	/* lseek(2) fails if fd is a pipe, socket or terminal */
+	const bool pieces = !binary && n > PIPE_BUF && sys_lseek(fd, 0, SEEK_CUR) < 0;
 
 	while (n > 0) {
 		size_t some = pieces && n > PIPE_BUF ? lines_in_piece(p) : n;
@@ -309,7 +313,8 @@ long write_all(int fd, const char *p, size_t n)
 
 		if (r == -EINTR)
 			continue;
-		if (r == -EAGAIN) { /* fd is full, and another process has set O_NONBLOCK */
+		/* fd is full, and another process that has it open has set O_NONBLOCK: wait here */
+		if (r == -EAGAIN) {
 			struct pollfd full = { .fd = fd, .events = POLLOUT };
 
 			r = sys_poll_until(&full, 1, -1, NULL);

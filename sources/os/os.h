@@ -16,9 +16,11 @@ struct table {
 	/* Size of the table's first growth step, in pages of 4 KiB. Each later step adds half of
 	 * the table's size. */
 	u32 first : 10;
-	/* true after the first use, which reserves address space for the table, if any is left */
+	/* true after the first use of the table, which reserves its address space, if any is
+	 * left */
 	u32 begun : 1;
-	/* true if address space was too short for as many rows as the owner asked for */
+	/* true if the table can have fewer rows than its owner asked for, because address space was
+	 * short */
 	u32 cut : 1;
 	u32 most; /* maximum number of rows; the first use reduces it if address space is short */
 	u32 ready;           /* number of rows that have memory and may be used now */
@@ -52,7 +54,7 @@ void tables_reserve(void);
  * if the table is full or no memory is left. */
 bool table_has(struct table *t, size_t row);
 /* Makes all rows of a table usable, or as many as memory allows. Returns the number of usable rows.
- * For tables that are passed to a function as one buffer. */
+ * For a table that is passed to a function as one buffer. */
 size_t table_all(struct table *t);
 /* True after a table could not grow because memory or address space was short. Then an object that
  * is not found in a table may exist nevertheless: the table may have had no room for it. */
@@ -102,15 +104,17 @@ enum {
 	CALLS_NET = 128,     /* system calls that send to and receive from an open socket */
 	CALLS_CHILD = 256,   /* system calls that wait for the user's command and signal it */
 	CALLS_SCREEN = 1024, /* ioctl requests that read and set a terminal's modes */
-	/* pidfd_getfd(2), for processes whose folder /proc/PID/fd may not be read */
+	/* pidfd_getfd(2): duplicates a descriptor of a process whose folder /proc/PID/fd may not be
+	 * read */
 	CALLS_GETFD = 2048,
 };
 
 /* The state of this process's sandbox: a seccomp filter and Landlock rules. */
 struct sandbox {
-	long filter; /* 0: the seccomp filter is in force; -ECANCELED: not requested; else -errno */
-	/* version of the kernel's Landlock ABI, or -errno if no Landlock rules are in force;
-	 * -ECANCELED: they were not requested, or were dropped on purpose */
+	/* 0: the seccomp filter is in force; -ECANCELED: no filter was requested; else -errno */
+	long filter;
+	/* version of the kernel's Landlock ABI if Landlock rules are in force, else -errno;
+	 * -ECANCELED: no rules were requested, or they were dropped on purpose */
 	long landlock;
 };
 extern struct sandbox sandbox;
@@ -124,19 +128,21 @@ void sandbox_enter(u16 groups, i32 child);
 /* --- sources/os/files.c: reading of small files below the folders of --proc and --sys --------- */
 
 extern struct roots {
-	int proc, sys;         /* descriptors of the folders of --proc and --sys; -1: not open */
+	/* descriptors of the root folders: those of --proc and --sys, or /proc and /sys; -1: not
+	 * open */
+	int proc, sys;
 	const char *proc_name; /* path of the folder that --proc names; NULL: /proc */
 	/* true if --proc was given: PIDs in its folder may be those of another system */
 	bool proc_given;
-	bool sys_given;        /* true if --sys was given */
+	bool sys_given; /* true if --sys was given: the folder may be that of another system */
 } roots;
 extern struct fileio {
 	long limit;          /* maximum number of open descriptors of this process */
 	u32 calls; /* number of system calls for folders and small files so far, modulo 2^32 */
 	/* number of open descriptors of folders, and of fdinfo files that stay open */
 	i32 open_fds;
-	/* number of transient errors (is_transient_error()) so far: the object may exist
-	 * nevertheless */
+	/* number of transient errors (is_transient_error()) so far: errors after which the object
+	 * of the failed system call may exist nevertheless */
 	u32 transient;
 	/* number of files and other objects that this run could not read; some of them are also
 	 * counted in registry.dropped */
@@ -146,13 +152,13 @@ extern struct fileio {
 	char error_name[80];
 	long error;          /* error (-errno) of the last object that could not be read; 0: none */
 } fileio;
-/* True if r is a transient error (-errno), which does not tell whether the object exists: no
+/* True if r is a transient error (-errno), after which it is unknown whether the object exists: no
  * descriptor or memory was left, a signal came, or an I/O error occurred. */
 bool is_transient_error(long r);
 /* Counts an object, for example a file, that this run leaves out because reading it failed with
  * error (-errno). */
 void files_note_missing(const char *name, long error);
-long files_note_error(long r); /* returns r; counts it if it is a transient error (-errno) */
+long files_note_error(long r); /* counts the error r if it is transient (-errno); returns r */
 
 /* A folder whose names are being listed. */
 struct dir {
@@ -182,12 +188,13 @@ const char *dir_next(struct dir *d);
 void dir_close(struct dir *d);
 long slurp(int dir, const char *path, char *b, size_t cap);
 long slurp_fd(int fd, char *b, size_t cap);
-long slurp_table_fd(int fd, struct table *t); /* reads an open file into a table of bytes */
+/* reads an open file into the table t, whose rows are bytes; see slurp_fd() */
+long slurp_table_fd(int fd, struct table *t);
 i64 setting_read(const char *path, i64 unknown);
 
-/* Data that gpustat can read with the capabilities of its program file, although its user may not:
- * addresses of the kernel; addresses, modules and paths of other users' tasks; the fields of
- * tracepoints; addresses of programs on the GPU, which are of all users. */
+/* Kinds of data that gpustat can read if its program file has capabilities, although its user may
+ * not: addresses of the kernel; addresses, modules and paths of other users' tasks; fields of
+ * tracepoints; addresses of programs on the GPU, those of all users. */
 enum see { SEE_KERNEL_ADDRESSES, SEE_OTHERS_ADDRESSES, SEE_TRACEPOINT_FIELDS, SEE_GPU_ADDRESSES };
 bool may_see(u8 what);
 bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line);
@@ -197,21 +204,23 @@ void task_path(char path[TASK_PATH], u32 id, const char *leaf);
 extern const int stop_signals[3];
 /* Settings of write_all(), which writes output. */
 extern struct writing {
-	/* a signal has stopped the run: write_all() waits at most 2 s for a reader */
+	/* true after a signal has stopped the run: write_all() waits at most 2 s for a reader */
 	volatile bool urgent;
-	bool binary; /* the output is binary: write_all() does not split it at ends of lines */
+	/* true if the output is binary: write_all() does not split it at ends of lines */
+	bool binary;
 } writing;
 long write_all(int fd, const char *p, size_t n);
 
-/* Lock of the library versions of gpustat: each library call that uses tables holds it, so that
- * only one thread at a time uses them. */
+/* Lock of gpustat's libraries: each library call that uses tables holds it, so that only one thread
+ * at a time uses the tables. */
 extern int lib_lock;
-long roots_open(void); /* opens /proc and /sys as root folders, unless --proc or --sys did */
+/* opens /proc and /sys as the root folders `roots`, unless --proc or --sys has set them */
+long roots_open(void);
 
 /* --- sources/os/trace.c: tracing of the files that this run reads (optional) ------------------ */
 
-/* Kinds of reports of trace.c about a file, in this order: it exists; it was opened; it is a folder
- * that was opened; it exists, but access was refused. */
+/* Facts about a file that trace.c reports, in the order of the constants: it exists; it was opened;
+ * it is a folder that was opened; it exists, but access was refused. */
 enum traced { TRACED_THERE, TRACED_FILE, TRACED_FOLDER, TRACED_DENIED };
 
 /* Functions that trace.c calls for each file below the --proc and --sys roots that the program
@@ -222,9 +231,10 @@ struct tracer {
 	/* returns true if the program may open the file; false: its open(2) fails with -ENOENT */
 	bool (*may_open)(u32 path);
 	void (*found)(u32 path, enum traced what);
-	/* called for a character device that was found; rdev: its major and minor number */
+	/* called for a character device that the program has found; rdev: its major and minor
+	 * number */
 	void (*node)(u32 path, const u32 rdev[2]);
-	/* returns true if the first read of the file must read it to its end */
+	/* returns true if the program's first read of the file must return the whole file */
 	bool (*whole)(u32 path);
 	/* content: called with the n bytes in b that the program has read from the file, at offset
 	 * `at` or, if that is UINT64_MAX, where the previous read ended. link: called with the
@@ -264,7 +274,7 @@ long replace_finish(struct replacement *f, long r);
 /* --- sources/os/process.c: the child process that runs a command; signals and waits ----------- */
 
 struct pollfd;
-/* descriptor that becomes readable when a stop signal (SIGINT, SIGTERM, SIGHUP) comes, or -1 */
+/* descriptor that becomes readable when a stop signal (SIGINT, SIGTERM, SIGHUP) comes; -1: none */
 extern i32 tasks_wake;
 
 /* Raises the limit on open descriptors of this process, but not of the command that it starts. */

@@ -47,8 +47,8 @@ static u64 caps_mask(u8 may)
 	return set;
 }
 
-/* Exits, because a capability could not be dropped: it would apply to the next path that is opened,
- * which the user may have chosen. */
+/* Ends the program, because a capability could not be dropped: it would apply to the next path that
+ * is opened, which the user may have chosen. */
 _Noreturn static void exit_unsafe(void)
 {
 	static const char why[] = "gpustat: capabilities cannot be dropped\n";
@@ -129,12 +129,11 @@ void privilege_drop(u8 may, u8 others)
 		exit_unsafe();
 }
 
-/* Drops the capabilities that the command of gpustat does not need. may: the rights (MAY_*) that
- * the command needs if the capabilities are from the program's file; here: the rights that it needs
- * if they are not. starts: the command executes a program that the user named, which inherits the
- * capabilities of this process: then all are kept until privilege_keep(), unless they are from the
- * program's file. Returns 0, or -errno if capabilities that the user does not have could not be
- * dropped. */
+/* Drops the capabilities that the command of gpustat does not need. It needs those of the rights
+ * `may` (MAY_*) if the capabilities are from the program's file (setcap, setuid), else those of the
+ * rights `here`. starts: the command executes a program that the user named, which inherits
+ * capabilities that are not from gpustat's file: then these are kept until privilege_keep().
+ * Returns 0, or -errno if capabilities that the user does not have could not be dropped. */
 long privilege_begin(u8 may, u8 here, bool starts)
 {
 	u32 uid = (u32)getauxval(AT_UID);

@@ -14,20 +14,22 @@ static const int wait_signals[] = { SIGCHLD, SIG_OVERFLOW };
  * process was started; ENDED: the process has ended; IN_CHILD: this is the child process itself,
  * before its exec. */
 enum { NO_CHILD_YET = 0, ENDED = -1, IN_CHILD = INT32_MIN };
-/* Indexes of the descriptors in gate[], the two pipes between parent and child. */
+/* Indexes of the descriptors in gate[]: ends of the two pipes between this process and its
+ * child. */
 enum { CHILD_READS, PARENT_WRITES, PARENT_READS, CHILD_WRITES };
 /* Two pipes between this process and its child: through the first, the parent lets the child
  * execute the command; through the second, the child reports why its exec failed. Pipes, because
  * every kernel has them: sockets need CONFIG_NET, an eventfd CONFIG_EVENTFD. CHILD_READS stays open
  * in the parent, because a write to a child that has died must not raise SIGPIPE. */
 static int gate[4] = { -1, -1, -1, -1 };
-/* true: the helper process (forker_main()) reads what the parent writes to gate[], not the child */
+/* true: what this process writes to its pipe in gate[] is read by the helper process
+ * (forker_main()), not by the child */
 bool child_forker;
 /* Bytes that the parent writes to its pipe in gate[]. GO: execute the command. BEFORE, AFTER: run
  * the shell command that is set for before or after each run. NEXT: fork the next child. Other
  * values are numbers of signals to send. */
 enum { GO = 0, BEFORE = 253, AFTER, NEXT };
-/* A pipe to which the handler of stop signals writes a byte, which ends a wait in poll(2). */
+/* Pipe to which the handler of stop signals writes a byte, so that a wait in poll(2) ends. */
 static int wake[2] = { -1, -1 };
 /* The read end of the pipe `wake`, which is polled together with other descriptors: a stop signal
  * that comes just before a wait makes it readable, which ends the wait. -1 if gpustat runs a
@@ -49,19 +51,21 @@ static struct {
 	/* signal mask when gpustat started; the command is executed with it */
 	sigset_t command_mask;
 	sigset_t wait_mask;    /* signal mask while tasks_wait() waits */
-	/* SIGCHLD was ignored when gpustat started: the command is executed with SIGCHLD ignored */
+	/* true if SIGCHLD was ignored when gpustat started: the command is executed with SIGCHLD
+	 * ignored */
 	bool sigchld_ignored;
 	volatile sig_atomic_t signalled, nsignals;
-	/* shell commands to run before and after the command, or NULL */
+	/* shell commands that are run before and after each run of the command, or NULL */
 	const char *before, *after;
-	/* PID of the child, or NO_CHILD_YET, ENDED or IN_CHILD; -errno if it could not be
-	 * started */
+	/* PID of the child process of the command, or NO_CHILD_YET, ENDED or IN_CHILD; -errno if it
+	 * could not be started */
 	i32 child;
 	/* Descriptors of perf events that have overflowed, and that tasks_overflow() has not
 	 * returned yet. */
 	volatile i32 overflowed[64];
 	volatile u32 noverflowed;
-	/* limit on open descriptors before files_raise() raised it; {0}: it was not raised */
+	/* limit on open descriptors before files_raise() raised it, for the command; all 0: it was
+	 * not raised */
 	struct sys_limit old_limit;
 	struct rusage usage; /* resource usage of the child that child_ended() waited for */
 } task;
@@ -76,7 +80,8 @@ static void child_signal(int sig)
 		return;
 	}
 	sys_kill(task.child, sig);
-	/* continues a stopped process, which could not act on the signal */
+	/* SIGCONT continues the process if it is stopped; otherwise it could not act on the
+	 * signal. */
 	sys_kill(task.child, SIGCONT);
 }
 
@@ -193,8 +198,8 @@ static bool gate_read(int end, void *byte)
 	return r == 1;
 }
 
-/* Sets the capabilities, limits and signal actions of a new child process to those that a command
- * gets. */
+/* Sets the capabilities, limits and signal actions of a new child process to those with which the
+ * command is executed. */
 static void child_prepare(void)
 {
 	task.child = IN_CHILD;
@@ -272,7 +277,7 @@ _Noreturn static void forker_main(char **argv)
 				signal_send(pid, pidfd, what);
 			continue;
 		}
-		sys_close(pidfd); /* closes the pidfd of the previous repetition's child */
+		sys_close(pidfd); /* close the pidfd of the child of the previous repetition */
 		pid = (i32)sys_fork(CLONE_PARENT | CLONE_VFORK | CLONE_PIDFD, &pidfd);
 		if (!gate_report(pid > 0 ? 0 : pid < 0 ? pid : (i32)sys_pid()))
 			break;
@@ -295,9 +300,9 @@ static void gate_close_all(void)
 		gate_close(i);
 }
 
-/* Returns the next number that the child or the helper process writes to its pipe to the parent; 0
- * if there are no more. After an error it would be unknown what later numbers belong to: the helper
- * process is made to exit, by closing the pipe that it reads. */
+/* Returns the next number that the child or the helper process writes to its pipe to this process;
+ * 0 if there are no more. After an error, later numbers could not be assigned to a child: then the
+ * pipe that the helper process reads is closed, which makes it exit. */
 static i32 gate_receive(void)
 {
 	i32 what = 0;
@@ -324,8 +329,8 @@ static long gate_open(void (*run)(char **), char **argv)
 	if (pid >= 0)
 		pid = sys_fork(0, NULL);
 	if (pid == 0) {
-		/* close the child's copy of the pipe's write end: it then notices the end of the
-		 * parent */
+		/* Close the child's copy of the write end of its pipe: when the parent ends, the
+		 * child then reads the end of the file. */
 		gate_close(PARENT_WRITES);
 		run(argv);
 	}
@@ -421,14 +426,14 @@ bool child_ended(int *status)
 		;
 	if (task.child <= 0 || r == 0)
 		return false;
-	if (r < 0) /* the child has ended, and its status is lost */
+	if (r < 0) /* sys_wait() has failed: the child has ended, but its status is lost */
 		*status = (int)r;
 	task.child = ENDED;
 	return true;
 }
 
-/* Like child_ended(), for a process that is a subreaper: also waits for all other children that
- * have ended, which the command or its children left behind. */
+/* Like child_ended(), but also waits for all other children that have ended. For a subreaper, whose
+ * children are also the processes that the command or its children left behind. */
 bool children_ended(int *status)
 {
 	int other;
@@ -457,7 +462,7 @@ void child_times(u64 *user, u64 *system)
 	*system = time_ns(task.usage.ru_stime);
 }
 
-/* Sends the command the signal that ends it: SIGKILL if at_once is true, else SIGTERM. */
+/* Ends the command with a signal: SIGKILL if at_once is true, else SIGTERM. */
 void child_stop(bool at_once)
 {
 	child_signal(at_once ? SIGKILL : SIGTERM);

@@ -7,18 +7,18 @@
 #include <limits.h>
 
 enum {
-	/* number of bytes of the replaced file's name that its temporary file's name contains at
-	 * most: a name in Linux has at most NAME_MAX bytes */
+	/* maximum number of bytes of a file's name that the name of its temporary file contains, so
+	 * that the latter has at most NAME_MAX bytes */
 	NAME_BYTES = 200,
 	MAX_LINKS = 40,   /* maximum number of symbolic links in a path, the same as in Linux */
-	/* uid that a user namespace shows for users without a uid in it: default of
+	/* uid that a user namespace shows for a user who has no uid in it: the default of
 	 * kernel.overflowuid */
 	NOBODY = 65534,
 };
-#define MAX_AGE UINT64_C(60000000000) /* ns: a temporary file younger than this is not removed */
+#define MAX_AGE UINT64_C(60000000000) /* time in ns: younger temporary files are not removed */
 
-/* The signal mask before replace_open() blocked all signals. They are blocked while a temporary
- * file exists, so that no signal ends the process and leaves the file behind. */
+/* The signal mask before replace_open(), which blocks all signals while the temporary file exists,
+ * so that no signal ends the process and leaves the file behind. */
 static sigset_t old_mask;
 
 /* Sets dir to the folder of a path; "." if the path has no slash. The path must be shorter than
@@ -90,7 +90,7 @@ static long link_read(const char *path, char *b, char **rest)
  * the last component of the path is not resolved. */
 static long path_resolve(const char *path, int flags, char at[PATH_MAX], struct stat *st)
 {
-	char b[PATH_MAX], *rest; /* rest: the part of the path that is not resolved yet */
+	char b[PATH_MAX], *rest; /* rest: the part of the path whose links are not resolved yet */
 	size_t n = strlen(path) + 1;
 	u32 links = 0;
 	long r = -ENOENT;
@@ -150,7 +150,8 @@ long file_open(const char *path, int flags)
 {
 	long r = open_once(path, flags);
 
-	/* the file was created after the check: open it if it was created by this user */
+	/* The file was created between the check and the opening: try once more, in case that this
+	 * user has created it. */
 	if (r == -EEXIST)
 		r = open_once(path, flags);
 	return r == -EEXIST ? -EACCES : r;
@@ -206,8 +207,8 @@ static bool is_left(struct str name, struct str start)
 	char path[40];
 	struct buf b = BUF_Z(path);
 
-	/* TIME in the name of a temporary file has at least ten digits: .log.2024.11 is a file of
-	 * another program */
+	/* TIME in the name .FILE.PID.TIME of a temporary file has at least ten digits: .log.2024.11
+	 * is a file of another program */
 	if (!str_skip(&name, start) || !(name.p = scan_u64(name, &pid)) ||
 	    !str_skip_z(&name, ".") || scan_u64(name, &time) != name.e || time < 1000000000)
 		return false;
@@ -234,7 +235,8 @@ long replace_begin(struct replacement *f, const char *path)
 		return r;
 	f->dir = (int)r;
 	r = sys_faccess(f->dir, ".", W_OK | X_OK);
-	/* Ignore other errors: a seccomp filter that does not know faccessat2(2) may cause them. */
+	/* Ignore other errors of faccessat2(2): a seccomp filter that does not know this call may
+	 * cause them. */
 	return r == -EACCES || r == -EROFS ? r : 0;
 }
 

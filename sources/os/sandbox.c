@@ -9,8 +9,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-/* A seccomp filter is for one architecture: a 32-bit program on the same kernel has other system
- * call numbers. */
+/* The architecture that the seccomp filter is for: on the same kernel, a 32-bit program has other
+ * system call numbers than a 64-bit program. */
 #if defined __x86_64__
 #define ARCH AUDIT_ARCH_X86_64
 #elif defined __i386__
@@ -31,8 +31,8 @@
 
 /* --- system calls ----------------------------------------------------------------------------- */
 
-/* musl's names of the system calls with 32-bit times, which libc makes if the kernel does not have
- * those with 64-bit times. */
+/* musl's names of the system calls with 32-bit times; libc makes these calls if the kernel does not
+ * have those with 64-bit times. */
 #ifdef SYS_clock_gettime32
 #define SYS_clock_gettime   SYS_clock_gettime32
 #define SYS_clock_getres    SYS_clock_getres_time32
@@ -42,22 +42,23 @@
 #define SYS_newfstatat SYS_fstatat64
 #endif
 
-/* The kind of check that the filter makes of a system call's arguments. ANY: no check. NEVER: the
+/* Kinds of checks of a system call's arguments in the seccomp filter. ANY: no check. NEVER: the
  * system call kills the process, because only an attacker would make it. */
 enum check { ANY, OPEN, IOCTL, FCNTL, MMAP, PRCTL, LIMIT, KILL, NEVER };
 enum { CHECK_SHIFT = 12, ALL_GROUPS = (1 << CHECK_SHIFT) - 1 };
 
 static const struct call {
-	/* nr: number of the system call. groups: bit mask of the groups (CALLS_*) to which the call
-	 * belongs; the bits from CHECK_SHIFT on are its enum check */
+	/* nr: number of the system call. groups: bit mask of the groups (CALLS_*) that may make the
+	 * call; the bits from CHECK_SHIFT on are its enum check */
 	u16 nr, groups;
 } calls[] = {
 #define CALL(name, groups, check) { SYS_##name, (groups) | (check) << CHECK_SHIFT }
-/* Each of these macros concatenates SYS_ and the name itself: libc's headers may define some of
- * these names as macros, and a nested macro would expand them first. */
+/* Each of the macros CALL, ALL, FILES and NO concatenates SYS_ and the name itself: libc's headers
+ * define some of the names as macros, and a nested macro would expand them first. */
 #define ALL(name) { SYS_##name, ALL_GROUPS }
 #define FILES(name) { SYS_##name, CALLS_FILES }
-	/* The most frequent calls first: kernels before 5.11 run the filter for each call. */
+	/* The most frequent system calls come first, because kernels before Linux 5.11 run the
+	 * filter for each call. */
 	CALL(openat, CALLS_FILES | CALLS_REPLACE | CALLS_WRITE, OPEN), ALL(read), ALL(close),
 	ALL(pread64), FILES(getdents64), FILES(readlinkat), ALL(write), ALL(fstat),
 	FILES(newfstatat), FILES(faccessat), ALL(ppoll), ALL(clock_gettime), ALL(clock_nanosleep),
@@ -121,7 +122,8 @@ static const struct call {
 #ifdef SYS_renameat
 	CALL(renameat, CALLS_REPLACE, ANY),
 #endif
-#ifdef SYS_socketcall /* arguments of socketcall(2) are in memory: not filtered */
+/* the filter cannot check the arguments of socketcall(2), because they are in memory */
+#ifdef SYS_socketcall
 	CALL(socketcall, CALLS_NET, ANY),
 #endif
 #undef FILES
@@ -149,7 +151,8 @@ static const struct call {
 /* --- the seccomp filter: a BPF program (linux/filter.h) that reads struct seccomp_data -------- */
 
 enum { MAX_FILTER = 200 };
-/* placeholders for jump offsets in the filter, which make_filter() replaces at the end */
+/* placeholders for the offsets of jumps in the seccomp filter to its return instructions;
+ * make_filter() replaces them at the end */
 enum { TO_ALLOW = 255, TO_KILL = 254, TO_DENY = 253 };
 
 struct program {
@@ -169,8 +172,8 @@ static void emit_if(struct program *p, u32 value, u8 then, u8 otherwise)
 	emit(p, BPF_JMP | BPF_JEQ | BPF_K, value, then, otherwise);
 }
 
-/* Appends to the filter a load of the low 32 bits of the system call's argument n. The rest is not
- * needed: all checked arguments are ints. All supported architectures are little-endian. */
+/* Appends to the filter a load of the low 32 bits of the system call's argument n, which are
+ * enough, because all checked arguments are ints. All supported architectures are little-endian. */
 static void emit_arg(struct program *p, size_t n)
 {
 	emit(p, BPF_LD | BPF_W | BPF_ABS,
@@ -182,8 +185,8 @@ static void emit_arg(struct program *p, size_t n)
  * to the GPU. */
 static const u8 drm_requests[] = { 0x00, 0x40, 0x46, 0x4b, 0x71, 0x76, 0x77, 0x78, 0x79 };
 
-/* ioctl requests that are each allowed on one descriptor only. key: descriptor << 16 | the
- * request's type and number. */
+/* ioctl requests that are allowed on one descriptor each. key: descriptor << 16 | the request's
+ * type and number. */
 static struct {
 	u32 key[16];
 	u8 n;
@@ -229,7 +232,8 @@ static void emit_ioctl(struct program *p, u16 groups)
 		emit_if(p, TCGETS, TO_ALLOW, 0);
 		emit_if(p, TCSETS, TO_ALLOW, 0);
 	}
-	/* Keep the request's type and number, without size and direction. */
+	/* Remove size and direction from the ioctl request, so that its type and number are
+	 * left. */
 	emit(p, BPF_ALU | BPF_AND | BPF_K, 0xffff, 0, 0);
 	for (size_t i = 0; groups & CALLS_DRM && i < LEN(drm_requests); i++)
 		emit_if(p, 'd' << 8 | drm_requests[i], TO_ALLOW, 0);
@@ -295,8 +299,8 @@ static void emit_check(struct program *p, enum check check, u16 groups, i32 chil
 		emit_arg(p, 2);
 		emit(p, BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, TO_DENY, TO_ALLOW);
 		break;
-	/* prctl(2) may make the requests from PR_SET_TIMERSLACK to PR_TASK_PERF_EVENTS_ENABLE, with
-	 * PR_GET_TIMERSLACK between them */
+	/* prctl(2) may make only the requests from PR_SET_TIMERSLACK to PR_TASK_PERF_EVENTS_ENABLE,
+	 * which include PR_GET_TIMERSLACK */
 	case PRCTL:
 		emit_arg(p, 0);
 		emit(p, BPF_JMP | BPF_JGT | BPF_K, PR_TASK_PERF_EVENTS_ENABLE, TO_DENY, 0);
@@ -311,8 +315,8 @@ static void emit_check(struct program *p, enum check check, u16 groups, i32 chil
 }
 
 /* Appends to the filter the comparison with the number of one system call, and the check of its
- * arguments, if commands of these groups may make the call. The comparison's jump offset jf, which
- * skips the check, is set last. */
+ * arguments, if commands of the groups `groups` may make the call. The comparison's jump offset jf,
+ * which skips the check, is set when the check's length is known. */
 static void emit_call(struct program *p, const struct call *c, u16 groups, i32 child)
 {
 	enum check check = c->groups >> CHECK_SHIFT;
@@ -375,7 +379,7 @@ static void make_filter(struct program *p, u16 groups, i32 child)
 
 /* --- files: Landlock rules, with the constants of all versions of linux/landlock.h ------------ */
 
-/* The versions of Landlock's ABI that added a right: on files, on TCP, or a scope. */
+/* Versions of Landlock's ABI that added rights: on files, on TCP, or scopes. */
 enum { REFER_ABI = 2, TRUNCATE_ABI = 3, TCP_ABI = 4, IOCTL_ABI = 5, SCOPE_ABI = 6 };
 enum { LL_WRITE = 1 << 1, LL_READ = 1 << 2, LL_LIST = 1 << 3, LL_REMOVE = 1 << 5,
        LL_CREATE = 1 << 8, LL_FIRST = (1 << 13) - 1,
@@ -404,8 +408,8 @@ void sandbox_close_files(void)
 		sandbox.landlock = abi;
 }
 
-/* Drops all Landlock rules, because incomplete rules would stop the command from doing its work; or
- * closes them once they are in force. why: new value of sandbox.landlock. */
+/* Drops all Landlock rules if they are incomplete, because they would stop the command from doing
+ * its work; or closes the rules once they are in force. why: new value of sandbox.landlock. */
 static void rules_drop(long why)
 {
 	sys_close(ruleset);

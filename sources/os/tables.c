@@ -6,16 +6,18 @@
 #include "sys.h"
 
 #ifndef ARENA_BYTES
-#define ARENA_BYTES ((size_t)512 << 20) /* twice the bytes that all tables need when full */
+/* size in bytes of the arena, the address space of all tables: twice as large as all tables
+ * together */
+#define ARENA_BYTES ((size_t)512 << 20)
 #endif
 
 enum {
-	/* minimum size in bytes of the arena, the address space of all tables: with less, no table
-	 * has any row */
+	/* smallest size in bytes of the arena, the address space of all tables: if less is left,
+	 * tables have no rows */
 	ARENA_MIN = 512 << 10,
 	PAGE_MIN = 4096,
-	/* a table gets at most 1/8 of the arena that is left, so that also a small arena has room
-	 * for all tables */
+	/* a table gets at most 1/SHARE of the arena that is left, so that even a small arena has
+	 * room for all tables */
 	SHARE = 8,
 };
 
@@ -24,8 +26,9 @@ bool tables_short;
 static struct {
 	char *arena;
 	size_t arena_left;
-	bool reserved; /* true after the attempt to reserve the arena, also if it failed */
-	struct table *used[96]; /* the tables used so far; no command uses as many as 96 */
+	bool reserved; /* true after the arena was reserved, or the attempt has failed */
+	/* the tables that were used so far; a command of gpustat uses fewer than 96 */
+	struct table *used[96];
 	u32 nused;
 } space;
 
@@ -47,8 +50,8 @@ void tables_reserve(void)
 	space.arena_left = space.arena ? n : 0;
 }
 
-/* Makes the first `bytes` bytes of a table writable, but not more than its rows need, and updates
- * t->ready, the number of usable rows. False if the kernel refuses it. */
+/* Makes the first `bytes` bytes of a table writable, but not more than its rows need, and sets
+ * t->ready, the number of usable rows. False if the kernel has no memory for them. */
 static bool table_commit(struct table *t, char *rows, size_t bytes)
 {
 	size_t all = (size_t)t->most * t->size;

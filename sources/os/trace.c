@@ -28,7 +28,7 @@ u32 ntraced;
 
 enum { HEADS = 4096, MAX_FDS = 1 << 20, PATH_MOST = 512 };
 
-/* --- paths of traced files: each has a number ------------------------------------------------- */
+/* --- numbers of the paths of traced files ----------------------------------------------------- */
 
 struct path {
 	u32 at, len; /* offset of the path's text in path_texts, and its length in bytes */
@@ -63,7 +63,7 @@ u32 trace_number(struct str path)
 	return n;
 }
 
-/* --- descriptors and their paths -------------------------------------------------------------- */
+/* --- descriptors and the paths of their files ------------------------------------------------- */
 
 /* Paths of the open files. Index: descriptor; value: number of the file's path, or 0 if the file is
  * not traced. */
@@ -82,8 +82,8 @@ static void fd_set_path(long fd, u32 path)
 		fd_paths.rows[fd] = path;
 }
 
-/* Result of traced_path() for a path below a root that cannot get a number, because the path is too
- * long or the table is full. Such a file is not opened, because the tracer could not replace the
+/* Result of traced_path() for a path that should be traced but cannot get a number, because it is
+ * too long or the table is full. The file is not opened, because the tracer could not replace the
  * names of users in it. */
 static const u32 no_number = UINT32_MAX;
 
@@ -112,14 +112,14 @@ static u32 traced_path(int dir, const char *name)
 	return number ? number : no_number;
 }
 
-/* --- the functions of sys.h ------------------------------------------------------------------- */
+/* --- traced versions of functions of sys.h ---------------------------------------------------- */
 
-/* Begins the definition of a function that replaces one of sys.h. Also declares the function,
- * because in this file sys.h declares it under a name plain_* only. */
+/* Begins the definition of a traced function that replaces the one of the same name in sys.h. Also
+ * declares the function, because in this file sys.h declares it only under a name plain_*. */
 #define REPLACES(type, name, ...) type name(__VA_ARGS__); type name(__VA_ARGS__)
 
-/* Reports to the tracer that a file was found; or that a file exists, but access to it was refused.
- * r: result of the system call, negative: -errno. */
+/* Reports to the tracer that a file was found, or that it exists but access to it was refused. r:
+ * result of the system call; negative: -errno. */
 static void trace_found(u32 path, long r, enum traced what)
 {
 	const struct tracer *t = tracer;

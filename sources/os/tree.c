@@ -10,9 +10,9 @@
 
 enum { MAX_LISTED = 65536, MAX_DEPTH = 64 };
 
-/* Two lists of processes: at[tree.now] is the present listing of /proc, the other one is the
- * listing before. Both are sorted by PID. A value is twice the PID, plus 1 if the process is part
- * of the tree. A row of the table has one process of each list. */
+/* A row of two lists of PIDs: at[tree.now] is from the present listing of /proc, the other one from
+ * the previous listing. Both lists are sorted. A value is twice the PID, plus 1 if the process
+ * descends from gpustat (is part of the tree). */
 struct listed {
 	u32 at[2];
 };
@@ -20,7 +20,8 @@ static TABLE(struct listed, listed, MAX_LISTED, 1024, "processes of the machine"
 
 static struct {
 	u32 n[2];
-	/* index in n[] and at[] of the present listing; the other index is the listing before */
+	/* index in n[] and at[] of the present listing of /proc; the other index is the previous
+	 * listing */
 	u8 now;
 	u32 last;   /* PID that was last added to the present listing of /proc */
 	u32 self, living, all;
@@ -42,8 +43,8 @@ static void list_add(u32 pid, bool member)
 		listed.rows[tree.n[tree.now]++].at[tree.now] = pid << 1 | member;
 }
 
-/* Searches a process in a listing of /proc; list: index in at[]. Returns 1 if the listing has it as
- * part of the tree, 0 if as outside of the tree, -1 if the listing does not have it. */
+/* Searches for a process in a listing of /proc; list: index in at[]. Returns 1 if it is in the
+ * listing as part of the tree, 0 if as outside of the tree, -1 if it is not in the listing. */
 static int list_find(u8 list, u32 pid)
 {
 	u32 lo = 0, hi = tree.n[list];
@@ -107,7 +108,8 @@ void tree_begin(void)
 	u64 pid;
 
 	tree.self = sys_pid();
-	/* an old kernel has no subreapers: descendants of a daemon may be missed */
+	/* an old kernel without subreapers ignores this call: descendants of a daemon may then be
+	 * missed */
 	sys_subreaper();
 	list_begin();
 	if (dir_open(&d, roots.proc, ".") < 0)
