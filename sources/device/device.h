@@ -58,9 +58,11 @@ enum filetype {
  * always the same name (IS_*). */
 enum {
 	NO_INST,
-	FROM_DIR,  /* instance: name of the folder that matched the last '*' in the path */
-	FROM_LEAF, /* instance: the part of the file's name that matched '*' */
-	/* instance: label of the hwmon channel; without a label, its name, such as temp1 */
+	/* The instance is named after the folder that matched the last '*' in the path. */
+	FROM_DIR,
+	FROM_LEAF, /* The instance's name is the part of the file's name that matched '*'. */
+	/* The instance is named after the hwmon channel: its label, else its name, such as
+	 * temp1. */
 	FROM_CHAN,
 	FROM_ZONE, /* instance: type of the thermal zone, if the type names a GPU or an NPU */
 	IS_MEM, IS_VCN, IS_SCLK, IS_MCLK, IS_SOCCLK, IS_FCLK, IS_VCLK, IS_DCLK, IS_DCEFCLK,

@@ -28,9 +28,10 @@ struct lookup {
 		u32 device;
 		u16 vendor, id, revision;
 	} wanted[MAX_DEVICES];
-	/* PCI vendor of the current section; NO_VENDOR if no wanted device is of this vendor */
+	/* PCI vendor ID of the section of pci.ids that is read; NO_VENDOR if no wanted device is of
+	 * this vendor */
 	u32 vendor;
-	char maker[VENDOR_BYTES]; /* short name of the vendor of the current section */
+	char maker[VENDOR_BYTES]; /* short name of the vendor whose section of pci.ids is read */
 };
 
 /* Returns the longest prefix of s that has at most `most` bytes and ends with a whole UTF-8

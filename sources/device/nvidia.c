@@ -69,7 +69,9 @@ struct nvcontrol {
 struct nvchoice {
 	/* row: index in the table of layouts; tried: number of rows that the driver has rejected */
 	u8 row, tried;
-	bool sure; /* true after the driver has accepted an answer's size from this row */
+	/* true after the driver has accepted the size of the answer that this row of the table
+	 * states */
+	bool sure;
 };
 
 struct nvgpu {

@@ -84,8 +84,8 @@ static struct {
 	 * or compute_scan() */
 	u32 scan_no;
 	u32 sample_no; /* number of the current sample */
-	/* Index: device. True if a descriptor of the device was skipped, because reading its fdinfo
-	 * could have woken the device. */
+	/* device_skipped[i]: true if a descriptor of devices[i] was skipped, because reading its
+	 * fdinfo could have woken the device */
 	bool device_skipped[MAX_DEVICES];
 	/* true if the current scan of a process's descriptors has skipped one, because reading its
 	 * fdinfo could have woken its device */

@@ -51,7 +51,7 @@ static struct {
  * bytes of the file from the offset `at` to `end` follow them. */
 struct pieces {
 	const u8 *p, *e;
-	u8 *buffer; /* buffer for PIECE bytes of the file */
+	u8 *buffer; /* buffer for PIECE bytes of the file of type information */
 	u64 at, end;
 	int fd;
 };

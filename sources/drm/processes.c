@@ -54,7 +54,8 @@ static struct {
 	/* number of processes of the last complete list that had no row in the process table,
 	 * because it was full */
 	u32 nunlisted;
-	/* number of processes of the current list, so far, that have no row in the process table */
+	/* number of processes in the current process list, so far, that have no row in the process
+	 * table */
 	u32 nunlisted_now;
 	/* true once a folder /proc/PID/fd had as many names as its st_size says: the kernel reports
 	 * the number of a process's descriptors */

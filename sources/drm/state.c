@@ -262,8 +262,8 @@ static bool is_hidden(u32 device, struct str saved_holders)
 }
 
 static struct {
-	struct str loaded; /* rows of the loaded file; empty if no file was loaded */
-	struct statehead now; /* head of the file that this run writes */
+	struct str loaded; /* rows of the loaded state file; empty if no file was loaded */
+	struct statehead now; /* head of the state file that this run writes */
 	/* index: number of a device in the file; value: its index in devices[], or NONE */
 	u16 device_map[MAX_DEVICES];
 	bool cleaned; /* true: temporary files that killed runs have left were removed already */
@@ -604,7 +604,8 @@ static void put_groups(struct buf *b)
 				path, NONE);
 }
 
-/* Copies to the new file the loaded rows of clients that were not found but may still exist. */
+/* Copies to the new state file the loaded rows of clients that were not found but may still
+ * exist. */
 static void put_unseen(struct buf *b)
 {
 	struct str rest = saved.loaded;
