@@ -13,9 +13,10 @@
 
 struct table; /* defined in sources/os/os.h */
 
-/* --- sources/oa/oadevice.c: platforms, and the variables of equations ------------------------- */
+/* --- sources/oa/oadevice.c: GPU platforms, and variables ($NAME) of OA equations -------------- */
 
-/* Variables that equations use ("$NAME"). Their names in metric files are in oadevice.c. */
+/* Variables ("$NAME") that the equations of OA counters use. Their names in metric files are in
+ * oadevice.c. */
 enum oavar {
 	/* Variables that are properties of the GPU, such as its number of EUs. None of them can be
 	 * 0: the value 0 means that the property is unknown. */
@@ -48,8 +49,8 @@ struct oaplatform {
 	u16 gen;       /* graphics generation times 100 */
 	bool xe;       /* true if only the driver xe supports the platform, not i915 */
 	u8 threads;    /* number of threads per EU */
-	/* log2 of the OA unit's clock divided by the command streamer's; used if the driver does
-	 * not report both clocks */
+	/* log2(clock of the OA unit / clock of the command streamer), both in Hz; used if the
+	 * driver does not report both clocks */
 	u8 ts_shift;
 	/* frequency of the OA unit's clock in Hz, for drivers and recordings that do not report
 	 * it */
@@ -87,15 +88,15 @@ void oadevice_gts(struct oadevice *d, struct str reply);
 bool oagt_version(struct str reply, u64 id, u16 *major);
 void oadevice_masks(struct oadevice *d, struct str reply, u64 *subslices, u64 *eus);
 void oadevice_hwconfig(struct oadevice *d, struct str reply);
-/* put_oadevice() writes, and oadevice_read() reads, a text with the properties of a GPU, such as
- * its threads per EU, that no other record of an OA recording contains. */
+/* put_oadevice() writes, and oadevice_read() reads, one record of an OA recording: a text with the
+ * properties of a GPU, such as its threads per EU, that no other record contains. */
 void put_oadevice(struct buf *b, const struct oadevice *d);
 void oadevice_read(struct oadevice *d, struct str text);
 bool oavar_find(struct str name, u8 *var, u8 *index);
 bool oavar_value(const struct oadevice *d, u8 var, u8 index, u64 *value);
 const char *oavar_name(unsigned var);
 
-/* --- sources/oa/oametrics.c: metric sets (XML, packs, built-in) and equations ----------------- */
+/* --- sources/oa/oametrics.c: metric sets (XML, packs, built-in), their equations -------------- */
 
 enum oaorigin { OM_XML, OM_PACK, OM_BASIC /* OM_BASIC: tables of oabasic.c */ };
 
@@ -158,8 +159,9 @@ extern const char oabasic_units[][9];
 /* Equations of the maximums of built-in counters; an element is NULL for counters that have no
  * maximum. */
 extern const char *const oabasic_max[];
-/* True if the word is an abbreviation that only built-in equations use, such as "%". Stores the
- * text of the equation that the abbreviation stands for in *rest. */
+/* True if a word of an equation is an abbreviation, such as "%", which only the equations of
+ * built-in counters have. Stores in *rest the text of the equation that replaces the
+ * abbreviation. */
 bool oabasic_expand(struct str word, struct str *rest);
 extern const struct oabasic_row oabasic_rows[];
 extern const size_t noabasic_rows;
@@ -196,8 +198,9 @@ struct oapacker {
 	 * slot is free. At most half of the slots are used. */
 	u32 hashes[1 << 16];
 	u32 used;
-	/* Memory of the pack writer's buffers list, code, part and sets, and of its buffer for one
-	 * metric set (set_b). part_b has room for 8 000 registers. */
+	/* Storage of the pack writer's buffers: list_b of the buffer list, code_b of code and so
+	 * on; set_b is the storage of the buffer for one metric set. part_b has room for 8 000
+	 * registers. */
 	char set_b[64], list_b[1 << 14], code_b[1 << 14], part_b[1 << 16];
 	char sets_b[1 << 17];
 };
@@ -220,8 +223,8 @@ struct oacounter {
 	struct str name, units, description;
 	bool is_float, wanted;
 	bool has_max;
-	/* private: true if this counter is wanted, or if the equation of a wanted counter refers to
-	 * this counter */
+	/* private: true if oaprog_eval() computes this counter: oaprog_select() selected it, or the
+	 * equation of a selected counter refers to it */
 	bool evaluated;
 	struct oacode {
 		/* from, to: index in oaprog.code of the first instruction of a compiled equation,
@@ -252,8 +255,8 @@ struct oaprog {
 	u32 bad; /* number of malformed counters of the metric set, which are left out */
 	struct oacounter counters[MAX_OA_COUNTERS];
 	struct oains code[MAX_OA_CODE];
-	/* slots[i]: true if an equation of a wanted counter reads element i (OA_TIME, ...) of the
-	 * sums of raw counters */
+	/* slots[i]: true if the equation of a selected counter reads element i (OA_TIME, ...) of
+	 * the sums of raw counters */
 	bool slots[OA_SLOTS];
 };
 
@@ -266,12 +269,13 @@ bool oaprog_compile(struct oaprog *p, const struct oaset *s, const struct oadevi
  * which their equations refer. NULL selects all counters, which is the default. */
 void oaprog_select(struct oaprog *p, const bool *counters);
 /* Computes the counters of a compiled metric set and stores their values in v[p->n]. sum has, for
- * each raw counter, the sum of its differences between reports. Values of counters that are not
- * wanted may stay unchanged; values of counters that need an unknown variable have no meaning. */
+ * each raw counter, the sum of its differences between reports. Values of counters that
+ * oaprog_select() did not select may stay unchanged; values of counters that need an unknown
+ * variable have no meaning. */
 void oaprog_eval(const struct oaprog *p, const u64 *sum, union oaval *v);
-/* Stores the maximum of the wanted counter i in *max, as an integer or a double like the counter's
- * value. v is the result of oaprog_eval() for the same sum. Returns false if the metric set defines
- * no maximum, or if the maximum needs an unknown variable. */
+/* Stores the maximum of the selected counter i in *max, as an integer or a double like the
+ * counter's value. v is the result of oaprog_eval() for the same sum. Returns false if the metric
+ * set defines no maximum, or if the maximum needs an unknown variable. */
 bool oaprog_max(const struct oaprog *p, size_t i, const u64 *sum, const union oaval *v,
 		union oaval *max);
 

@@ -38,15 +38,15 @@ static const u32 gen12_oa[][2] = {
 	{ 0xdc40, 0 }, { 0x2b2c, 0 },
 };
 
-/* Each register EU_PERF_CNTL selects the events of two counters, the first register those of A7 and
- * A8. It has 12 bits for each counter: the event, the threads (0: all) and the EUs, 4 bits each.
- * The events are 0 and 1: one of the two FPUs is active; 2: send is active; 3: both FPUs are
- * active; 4: the EU is active; 5: the EU is stalled; 8: threads in flight, in units of 8. */
+/* Each register EU_PERF_CNTL selects the events of two A counters, the first register those of A7
+ * and A8. It has 12 bits for each counter, 4 bits each for the event, the threads (0: all) and the
+ * EUs. Numbers of events: 0: FPU 0 is active; 1: FPU 1 is active; 2: send is active; 3: both FPUs
+ * are active; 4: the EU is active; 5: the EU is stalled; 8: threads in flight, in units of 8. */
 static const u32 gen8_flex[][2] = {
 	{ 0xe458, 0x5004 }, { 0xe558, 0x0003 }, { 0xe658, 0x2001 }, { 0xe758, 0x0008 },
 };
-/* On Gen12 one counter cannot sum up all EUs. So each event has four counters, each for a quarter
- * of the EUs: the EU field of EU_PERF_CNTL is 7 to 0xa. */
+/* On Gen12 one counter cannot sum up all EUs. So four counters count each event, each for a quarter
+ * of the EUs, which the EU field of EU_PERF_CNTL selects by a number from 7 to 0xa. */
 static const u32 gen12_flex[][2] = {
 	{ 0xe458, 0x804704 }, { 0xe558, 0xa04904 }, { 0xe658, 0x805705 }, { 0xe758, 0xa05905 },
 	{ 0xe45c, 0x808708 }, { 0xe55c, 0xa08908 },
@@ -116,8 +116,8 @@ const char *const oabasic_max[] = {
 	[CORES] = "$GpuCoreClocks $XeCoreTotalCount UMUL",
 };
 
-/* Abbreviations in oabasic_rows[]: an equation may end in one of these words, in place of the
- * longer text end. */
+/* Abbreviations in the equations of oabasic_rows[]: the last word of an equation may be an
+ * abbreviation (word), which oabasic_expand() replaces with the last part of the equation (end). */
 static const struct {
 	const char *word, *end;
 } abbreviations[] = {

@@ -16,8 +16,8 @@ enum {
 enum { XE3P = 3500 };
 
 /* Threads per EU and ts_shift are from lib/i915/perf.c and lib/xe/xe_oa.c of IGT (intel-gpu-tools),
- * which has 7 threads for Xe2 and Xe3, too. IGT does not have the platforms after PTL: these are
- * named as in xe_pci.c, and xe reports their threads and clock. ts_hz is the usual clock of the
+ * which has 7 threads also for Xe2 and Xe3. IGT does not have the platforms after PTL: their names
+ * are from xe_pci.c, and xe reports their threads and clock. ts_hz is the usual clock of the
  * platform; kernels and recordings report the clock of the device itself. */
 const struct oaplatform oaplatforms[] = {
 	[HSW]    = { "hsw", OF_HSW, 750, false, 7, 0, 12500000 },
@@ -481,7 +481,8 @@ static const struct {
 	{ "ColorPipeTotalCount", OV_COLOR_PIPE },
 	{ "ComputeEngineTotalCount", OV_COMPUTE_ENGINE },
 	{ "CopyEngineTotalCount", OV_COPY_ENGINE },
-	/* The next two names appear only in recordings that this program has written. */
+	/* The next two variables are not in metric files: only OA recordings that gpustat has
+	 * written contain their names. */
 	{ "CommandStreamerFrequency", OV_CS_HZ },
 	{ "GraphicsVersion", OV_VERSION },
 };
@@ -563,8 +564,8 @@ const char *oavar_name(unsigned var)
 
 /* --- numbers in recordings -------------------------------------------------------------------- */
 
-/* First variable that put_oadevice() writes: the records INFO and TOPOLOGY of a recording contain
- * the variables before this one. */
+/* First equation variable (enum oavar) that put_oadevice() writes to an OA recording. The variables
+ * before it are in the recording's records INFO and TOPOLOGY. */
 enum { FIRST_NUMBER = OV_THREADS };
 
 /* Appends a line "NAME VALUE" for each known property of the GPU (variables from FIRST_NUMBER

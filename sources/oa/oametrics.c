@@ -93,7 +93,7 @@ static bool ref_parse(struct str *s, struct str heap, struct str *entry)
 	return uint_parse(s, &at) && (heap.p = str_offset(heap, at)) && entry_parse(&heap, entry);
 }
 
-/* --- sets, their counters and registers ------------------------------------------------------- */
+/* --- iteration over metric sets, their counters and registers --------------------------------- */
 
 /* Returns the value of an XML attribute; empty if the tag does not have the attribute. */
 static struct str attr_value(const struct xmltag *t, const char *name)
@@ -360,8 +360,8 @@ static bool config_next(const struct oaset *s, struct str *at, struct config *c)
 		c->type = (u8)*at->p++;
 		return ref_parse(at, heap, &c->available) && ref_parse(at, heap, &c->list);
 	}
-	/* If the set is built in, *at covers the register types in types[] that are not read
-	 * yet. */
+	/* In a built-in set, *at is the part of the array types[] (register types) whose register
+	 * configs were not returned yet. */
 	if (!at->p)
 		*at = (struct str){ types, types + OREGS };
 	if (at->p >= at->e)
@@ -450,7 +450,8 @@ enum {
 	W_NAME = 64,  /* W_NAME: the word $NAME; in a pack, a reference to the name follows */
 	W_OTHER,      /* W_OTHER: an unknown word; in a pack, a reference to its text follows */
 	W_NUMBER,     /* W_NUMBER: a number; in a pack, its value follows */
-	/* W_SMALL: marks a number up to 127, which is in the low 7 bits of this byte */
+	/* W_SMALL: a byte of a pack with this bit is a number up to 127, which is in its low 7
+	 * bits */
 	W_SMALL = 128
 };
 
@@ -468,7 +469,8 @@ static const struct {
 };
 
 struct oatoken {
-	u8 word;         /* number of the word (W_*); for every number W_NUMBER, not W_SMALL */
+	/* number of the word (W_*); token_next() stores W_NUMBER for every number, never W_SMALL */
+	u8 word;
 	u64 n;
 	/* if word is W_NAME, the name after the $; if it is W_OTHER, the unknown word; else
 	 * empty */
@@ -479,8 +481,8 @@ struct oatoken {
  * Returns false at the end of the equation. */
 static bool word_next(struct str *eq, struct oatoken *t)
 {
-	/* room for the longest word that is known, a number of 20 digits; a longer word becomes a
-	 * token W_OTHER */
+	/* the word without XML entities: the longest known word is a number of 20 digits, and a
+	 * longer word becomes a token W_OTHER */
 	char b[25];
 	size_t len;
 	struct str w;
@@ -555,9 +557,11 @@ enum { SRC_CONST, SRC_SLOT, SRC_COUNTER, SRC_STACK, SRC_MASK = 3,
        L_DOUBLE = 4, L_U64 = 8, R_DOUBLE = 16, R_U64 = 32 };
 
 enum {
-	MAX_OPERANDS = 16,            /* most operands of an equation; public ones need 9 */
-	/* size of the stack on which equations are evaluated, a power of two; twice MAX_OPERANDS,
-	 * because one operand may be two factors of a product that is not multiplied yet */
+	/* maximum number of operands on the compiler's stack; public equations need 9 */
+	MAX_OPERANDS = 16,
+	/* number of elements of the stack on which equations are evaluated, a power of two; twice
+	 * MAX_OPERANDS, because one operand of the compiler may be a product whose two factors are
+	 * still on the stack */
 	MAX_DEPTH = 2 * MAX_OPERANDS,
 };
 
@@ -697,7 +701,8 @@ static const struct {
 enum verdict { OK, ABSENT /* not for this device */, BAD };
 
 /* An operand on the compiler's stack: a constant, the place of a value when the equation is
- * evaluated, or a group of hardware counters, after which only an index may follow. */
+ * evaluated, or a group of hardware counters, such as A, which the index of one of its counters
+ * must follow. */
 struct operand {
 	u8 src; /* place of the operand's value: SRC_CONST, SRC_SLOT, SRC_COUNTER or SRC_STACK */
 	bool is_float;

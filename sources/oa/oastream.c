@@ -71,13 +71,16 @@ enum { STALL_GT = 1, STALL_PERIOD, STALL_WAIT }; /* enum drm_xe_eu_stall_propert
 enum { XE_DECODE = 2, XE_ENHANCE, XE_COMPUTE };  /* DRM_XE_ENGINE_CLASS_* */
 enum { I915_NONBLOCK = 1 | 2 /* I915_PERF_FLAG_FD_CLOEXEC and _NONBLOCK */ };
 enum { HEADER = 8 /* size of the header of an OA record in bytes */ };
-enum { BUFFER = 16 << 20 /* bytes of the OA buffer: fixed with i915, the default with xe */ };
+enum { BUFFER = 16 << 20 /* size of the OA buffer in bytes; fixed in i915, a default in xe */ };
 
 /* Properties of an OA stream: indexes in props[]. */
 enum { P_UNIT, P_SAMPLE, P_SET, P_FORMAT, P_EXPONENT, P_CTX, P_HOLD, P_SSEU, P_POLL, P_CLASS,
        P_INSTANCE, P_BUFFER, P_WAIT,
        PROPS,
-       A_XE = PROPS, A_RATE, A_OTHER /* from A_XE on: not properties; conditions of failures[] */ };
+       /* The A_ values are not properties, but other conditions for a row of failures[]. A_XE: the
+	* driver is xe; A_RATE: i915 allows this rate of reports only with privileges; A_OTHER: the
+	* device has a driver that the command does not support. */
+       A_XE = PROPS, A_RATE, A_OTHER };
 #define BIT(p) (1u << (p))
 
 static const struct {
@@ -328,7 +331,7 @@ static long fail_busy(struct oalive *l, const char *what, const char *link)
 	return -EBUSY;
 }
 
-/* --- device information from the driver ------------------------------------------------------- */
+/* --- information about the GPU from its driver ------------------------------------------------ */
 
 /* The buffer oa_bytes is used for several things in turn: a reply of xe (a few hundred bytes so
  * far), the registers of a metric set (the largest public set has 676), and then the reports of a
@@ -462,7 +465,8 @@ static void i915_topology(struct oalive *l, u16 gen)
 		   param_get(l, PARAM_SUBSLICE_MASK, &subslices) &&
 		   param_get(l, PARAM_SUBSLICES, &n) && param_get(l, PARAM_EUS, &eus) && n > 0) {
 		topology_build(l, slices & 0xff, subslices & 0xff, (eus + n - 1) / n);
-		/* the exact number of EUs, even if subslices have different numbers of EUs */
+		/* the exact number of EUs from the kernel: topology_build() assumed that each
+		 * subslice has the same number of EUs */
 		l->dev.var[OV_EUS] = eus;
 	}
 }
@@ -705,7 +709,7 @@ static long register_set(struct oalive *l, const struct oaset *s)
 		n[type] = (u32)r;
 	}
 	r = add_config(l, s, regs, n);
-	/* another process registered the same metric set in the meantime */
+	/* not an error: another process registered the same metric set in the meantime */
 	if (r == -EADDRINUSE && set_registered(l, s))
 		return 0;
 	if (r < 0)

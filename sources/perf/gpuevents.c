@@ -52,7 +52,8 @@ struct gpu {
 	const struct gpudriver *driver; /* driver of the GPU; NULL: no GPU was searched for yet */
 	i32 node;                       /* descriptor of the render node; -1: none */
 	long error; /* reason why the GPU cannot count events, as -errno; 0: it can */
-	bool started, counts; /* started: counting was tried; counts: it was started successfully */
+	/* started: an attempt to start counting was made; counts: the attempt succeeded */
+	bool started, counts;
 	bool changed; /* true: events were added since counting was last started */
 	/* reason why the driver cannot list the names of its events, as -errno; 0: it can */
 	long name_error;
@@ -63,7 +64,7 @@ struct gpu {
 	i32 stream;                     /* msm: descriptor of the counter stream */
 	u32 kept; /* msm: number of bytes in records[] that belong to an incomplete record */
 	char records[4096];
-	/* Arrays with one element for each event: */
+	/* The following arrays have one element for each event of the GPU. */
 	u32 select[MOST];               /* number by which the driver selects the event */
 	char group[MOST][16]; /* msm: name of the event's hardware block, padded with zeros */
 	u8 slot[MOST];                  /* index of the event's sum in count.sum[] */
@@ -245,7 +246,8 @@ static long msm_start(struct gpu *g)
 
 		for (u32 k = 0; k < g->count.n; k++)
 			if (memcmp(g->group[k], g->group[i], sizeof(to->name)) == 0) {
-				if (k < i) /* blocks[] has this hardware block already */
+				/* the hardware block of event i is in blocks[] already */
+				if (k < i)
 					break;
 				g->slot[k] = (u8)n;
 				to->n++;
@@ -299,13 +301,14 @@ static long msm_read(struct gpu *g)
 static const struct gpudriver {
 	char source[4];     /* the driver's name: SOURCE of its events SOURCE/NAME/ */
 	bool blocks;        /* true: event names are BLOCK:NAME, and BLOCK:N selects by number */
-	/* names of the driver in /sys, for the render node; the render node of msm may belong to
-	 * its display driver, which has other names */
+	/* list of the drivers that /sys may show for the GPU's render node; the render node of msm
+	 * may belong to its display driver, which has other names */
 	const char *places;
-	void (*attach)(struct gpu *g); /* reads the generation of an opened GPU; may be NULL */
+	/* callback: reads the generation of a GPU whose render node was opened; NULL: not needed */
+	void (*attach)(struct gpu *g);
 	long (*name)(const struct gpu *g, u32 i, struct gpuname *to);
 	long (*start)(struct gpu *g);                                   /* 0, or -errno */
-	void (*stop)(struct gpu *g); /* stops counting after a successful start */
+	void (*stop)(struct gpu *g); /* callback: stops counting after start() has started it */
 	long (*read)(struct gpu *g);                                    /* 0, or -errno */
 } drivers[] = {
 	{ "v3d", false, "v3d", NULL, v3d_name, v3d_start, v3d_stop, v3d_read },

@@ -126,7 +126,7 @@ static void control_read(struct measure *m)
 	struct str rest = { text, text + polled.control_n + (n > 0 ? n : 0) }, line;
 
 	if (n == 0 || (n < 0 && n != -EAGAIN && n != -EINTR))
-		/* end of file or an error: do not wait for commands any more */
+		/* end of file, or a read error, on --control: do not wait for commands any more */
 		m->control = polled.fds[FD_CONTROL].fd = -1;
 	while (line_next(&rest, &line)) {
 		if (is_word(line, "enable"))
@@ -140,7 +140,7 @@ static void control_read(struct measure *m)
 		if (m->ack >= 0 && sys_is_writable(m->ack))
 			sys_write(m->ack, "ack\n", 4);
 	}
-	/* a line that fills the buffer is not a known command: discard it */
+	/* a line of --control that fills the buffer `text` is not a known command: discard it */
 	polled.control_n = str_len(rest) < sizeof(text) ? str_len(rest) : 0;
 	memmove(text, rest.p, polled.control_n);
 }
@@ -233,7 +233,8 @@ long measure_start(struct measure *m)
 		pid = child_start(m->argv, m->repeats);
 		if (pid < 0)
 			return pid;
-		/* add the command: it did not exist yet when the threads were listed */
+		/* add the command's thread to the target: the command did not exist yet when the
+		 * threads of all processes were listed */
 		if (t->every)
 			target_thread(t, (u32)pid);
 	} else {
@@ -377,7 +378,8 @@ static bool rings_woke(void)
  * has ended: this was the last reading. */
 bool measure_next(struct measure *m)
 {
-	if (m->last != m->start) /* only the first interval needs no reset of the result rows */
+	/* the first interval began with the measurement; rows_begin() begins each later one */
+	if (m->last != m->start)
 		rows_begin();
 	for (;;) {
 		long r = tasks_wait(polled.fds, polled.nfds, deadline(m));

@@ -10,8 +10,8 @@
 
 /* --- sources/perf/pmu.c: perf events by name -------------------------------------------------- */
 
-/* From the command's options: the aliases that event lists can contain, and the program in which
- * the symbols of breakpoints are looked up. */
+/* Settings from the command's options: the aliases that event lists can contain, and the program in
+ * which the symbols of breakpoints are looked up. */
 extern struct events_given {
 	struct str aliases; /* text of --pmu-file: one alias per line, "NAME EVENT" */
 	/* The program in which the SYMBOL of a breakpoint mem:SYMBOL is looked up. */
@@ -79,7 +79,9 @@ struct target {
 	/* sampling period, or frequency in Hz, of events that have none of their own */
 	u64 period, freq;
 	bool period_varies; /* true: perf_period() changes the sampling period during the run */
-	u32 wakeup; /* number of samples that wake up poll(2); of bytes if watermark is set */
+	/* number of samples in a ring at which poll(2) reports the ring; if watermark is set,
+	 * number of bytes */
+	u32 wakeup;
 	bool watermark, callchain;
 	bool build_ids;               /* true: the kernel is asked for build IDs in MMAP2 records */
 	u32 fields; /* PERF_SAMPLE_* bits of all samples; the samples of some events have more */
@@ -246,7 +248,9 @@ struct str tracepoints_data(void);
 /* --- sources/perf/symbols.c: addresses to functions ------------------------------------------- */
 
 extern struct symbols {
-	u32 dropped; /* number of tasks, maps, files and symbols that did not fit into the tables */
+	/* number of tasks, memory maps, files and symbols that did not fit into the tables of
+	 * symbols.c */
+	u32 dropped;
 	/* number of files that were not read, because their file server may not answer */
 	u32 remote;
 	bool hidden; /* true: the kernel hides the addresses of its symbols (kptr_restrict) */
@@ -278,7 +282,9 @@ struct elf_place {
 	 * byte offset of the symbol in the file */
 	u64 address, offset;
 	bool code;           /* true: the symbol is in an executable segment, and offset is valid */
-	bool fixed;          /* true: the symbol has this address when the program runs */
+	/* true: `address` is valid in the running program; false: the program is
+	 * position-independent, and it is unknown where in memory it will be loaded */
+	bool fixed;
 };
 
 long symbol_place(u32 pid, const char *file, struct str name, struct elf_place *to);
@@ -292,7 +298,7 @@ struct measure {
 	bool repeats;          /* true: the command will be started again after this measurement */
 	/* interval: ns between readings; timeout: ns until the end; 0: none */
 	i64 interval, timeout;
-	i64 first; /* length of the first interval in ns; 0: the same as that of the others */
+	i64 first; /* length of the first interval in ns; 0: the same as `interval` */
 	/* delay of the start of counting in ns; negative: counting starts at the command `enable`
 	 * of --control */
 	i64 delay;

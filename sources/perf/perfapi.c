@@ -181,7 +181,7 @@ int gp_read(int fd, uint64_t read_format, struct gp_count *to, int cap)
 			return -ENOSPC;
 		to[n] = (struct gp_count){ v.value, v.id, v.lost, v.enabled, v.running };
 	}
-	/* without a value, the event was opened with another read_format than the argument */
+	/* no count was stored: the event was opened with another read_format than the argument */
 	return n ? n : -EINVAL;
 }
 
@@ -400,7 +400,8 @@ static bool page_count(const volatile struct perf_event_mmap_page *p, struct gp_
  * instructions of this function, so that fences for the compiler are enough. */
 static bool page_read(const volatile struct perf_event_mmap_page *p, struct gp_count *c)
 {
-	enum { TRIES = 100 }; /* number of attempts after which read(2) is used instead */
+	/* maximum number of calls of page_count(); then the count is read with read(2) */
+	enum { TRIES = 100 };
 
 	for (int i = 0; i < TRIES; i++) {
 		u32 lock = p->lock;

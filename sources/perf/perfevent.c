@@ -221,11 +221,12 @@ static void attr_sampling(struct perf_event_attr *a, const struct event *ev, con
 		a->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (ev->mods & EM_READ)
 		a->sample_type |= PERF_SAMPLE_READ;
-	/* as `perf record` does: nothing reads time_enabled and time_running of sampling events */
+	/* as in `perf record`, samples need no time_enabled and time_running: clear these flags */
 	a->read_format &= PERF_FORMAT_GROUP;
 	a->read_format |= PERF_FORMAT_ID | PERF_FORMAT_LOST;
 	a->sample_id_all = 1;
-	a->use_clockid = 1; /* so that sample times can be compared with sys_now() */
+	/* sample times are on CLOCK_MONOTONIC, to be comparable with sys_now() */
+	a->use_clockid = 1;
 	a->clockid = CLOCK_MONOTONIC;
 	if (tracks)
 		a->mmap = a->mmap2 = a->comm = a->comm_exec = a->task = a->ksymbol = 1;
@@ -579,7 +580,8 @@ static void open_cpus(u32 from, u32 to, const struct target *t, struct scope *at
 			any = true;
 		}
 	at->cpu = -1;
-	for (u32 i = from; i < to && !any; i++) { /* the PMU is on none of the chosen CPUs */
+	/* no event was opened, because none of the chosen CPUs belongs to the PMU */
+	for (u32 i = from; i < to && !any; i++) {
 		struct count *c = count_new(i, t, at);
 
 		if (c)

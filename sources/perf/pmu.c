@@ -1847,7 +1847,7 @@ static void mean_event(struct str name, struct str unit, struct str what)
 	(void)unit;
 	(void)what;
 	if (str_cut(&rest, '/', &part) && str_cut(&rest, '/', &part))
-		/* compare EVENT, too, since the user may have written EVENT instead of
+		/* compare EVENT alone, too, since the user may have written EVENT instead of
 		 * PMU/EVENT/ */
 		nearest_try(&meant, part);
 	nearest_try(&meant, name);
@@ -1861,7 +1861,8 @@ static void mean_event(struct str name, struct str unit, struct str what)
  * Appends nothing if some file could not be read, since the event may be in that file. */
 void events_suggest(struct buf *b)
 {
-	/* buffer for messages about PMUs that cannot be listed; they are discarded */
+	/* buffer for error messages about PMUs that cannot be listed; these messages are
+	 * discarded */
 	struct buf scratch = *b;
 
 	adding.why = &scratch;

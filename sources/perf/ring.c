@@ -8,13 +8,16 @@
 #include <errno.h>
 
 struct mapped {
-	struct ring r; /* view of the records that the kernel has written to the ring */
+	/* data pages of the mapped ring; its unread records are those from r.tail to r.head */
+	struct ring r;
 	struct gp_ring map;
-	struct ring b; /* view of the records that were moved from r to backlog block `first` */
+	/* bytes of backlog block `first`; the next records to read are those from b.tail to
+	 * b.head */
+	struct ring b;
 	/* indices of the first and last backlog block with records of this ring; NONE: no block */
 	u32 first, last;
 	u64 published; /* value of data_tail that was last written to the control page */
-	u64 time;      /* time (ns) of the ring's next record that was not passed on yet */
+	u64 time; /* time (ns) of the ring's next record that was not passed to a callback yet */
 	u64 task;      /* PID and TID of the last sample that rings_copy() has seen */
 	/* Element i of a binary heap is stored in rings[i].heap, but is unrelated to ring i. The
 	 * heap has the indices of the rings that have records, the ring with the earliest record on
@@ -22,16 +25,18 @@ struct mapped {
 	u16 heap;
 };
 
-/* The backlog: records that were moved out of the rings, so that the kernel has room for new ones.
- * It holds a burst of samples, since decoding a sample takes longer than the event that caused
- * it. */
+/* The backlog: memory to which records are moved from the rings, so that the kernel has room for
+ * new ones. It is filled in bursts, when the kernel writes samples faster than gpustat decodes
+ * them. */
 enum {
 	BLOCK_BYTES = PERF_RECORD_BYTES - 8, /* size of the longest record: a multiple of 8 */
 	/* 16 MiB: room for 250 000 samples, which are decoded in a second at most */
 	MAX_BLOCKS = 257,
 };
 struct block {
-	u32 next; /* index of the ring's next block, or of the next free block */
+	/* index of the next backlog block of the same ring or, in a free block, of the next free
+	 * block */
+	u32 next;
 	u32 n;
 	char bytes[BLOCK_BYTES];
 };
@@ -361,7 +366,7 @@ static void rings_take(void)
 		ring_take(&merge.rings[i]);
 }
 
-/* --- records in order of time ----------------------------------------------------------------- */
+/* --- passing on the records of all rings in order of time ------------------------------------- */
 
 /* Moves the records of the rings to the backlog, as many as it holds. Passes the records of the
  * backlog that are not later than `until` to to->handle(), in order of time. Returns the number of
@@ -402,7 +407,7 @@ u64 rings_drain(u64 until, const struct ring_reader *to)
 {
 	u64 n, all = 0;
 
-	/* repeat: if the backlog was full, it had no block for the records of some ring */
+	/* repeat: while the backlog was full, the records of some rings could not be moved to it */
 	while ((n = drain_taken(until, to)) > 0)
 		all += n;
 	return all;

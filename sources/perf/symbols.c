@@ -11,7 +11,7 @@
 
 enum {
 	MAX_PROCS = 32769, /* maximum number of tasks: as many as the default of pid_max allows */
-	/* maximum number of maps: a thousand processes with 65 executable maps each */
+	/* maximum number of memory maps: a thousand processes with 65 executable maps each */
 	MAX_MAPS = 65537,
 	/* maximum number of mapped files, each of which keeps a descriptor open; a desktop runs
 	 * some 500 programs and libraries */
@@ -74,7 +74,7 @@ static struct {
 	struct proc *procs;
 	u32 nprocs, proc_hand;
 	struct proc *maps_proc;
-	struct lookup *lookup; /* the search that symbol_place() or symbol_kernel() is doing */
+	struct lookup *lookup; /* search that symbol_place() or symbol_kernel() is doing now */
 	u64 record_time; /* time (ns) of the last record that has a time */
 	struct str vdso;
 	u8 kernel_id[BUILD_ID_BYTES];
@@ -93,9 +93,11 @@ static struct {
 	u64 losses_time;
 } symtab = { .text_n = 1, .window_fd = -1, .kernel_space = 1, .last_space = 1 };
 
+/* Sizes and limits of the arrays in symtab. Initialized at the end of this file, where the types of
+ * all arrays are known. */
 static struct symbol_tables {
 	struct table text, window, ksyms, files, syms, maps, procs, cache;
-} symbol_tables; /* initialized at the end of this file, where all types are known */
+} symbol_tables;
 
 static struct {
 	u32 files[1024], procs[2048];
@@ -123,7 +125,8 @@ static u32 text_add(struct str s)
 
 static u32 hash_pair(u64 a, u64 b)
 {
-	/* constants: 2^64 divided by the golden ratio, and a factor of MurmurHash3's fmix64 */
+	/* multipliers of the hash: 2^64 divided by the golden ratio, and a constant of fmix64() of
+	 * MurmurHash3 */
 	u64 x = (a ^ b * 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd;
 
 	return (u32)(x >> 32 ^ x >> 48);
@@ -374,7 +377,8 @@ static void kernel_add(const struct prec *r)
  * empty if unknown. The result is a view of b. */
 static struct str notes_id(const char *path, char *b, size_t cap)
 {
-	/* for a test of the byte order: ELF notes have that of the kernel */
+	/* its first byte shows the byte order of this machine, which is also that of the kernel's
+	 * ELF notes */
 	static const u16 order = 1;
 
 	return note_build_id(str_read(b, slurp(roots.sys, path, b, cap)),
@@ -842,7 +846,7 @@ static u64 plt_name(const struct file *f, u32 i)
 
 static struct {
 	struct str path;
-	/* numbers of devices whose file systems are known to answer: see is_remote() */
+	/* device numbers of the file systems that are known to answer: see is_remote() */
 	u64 near[3];
 	bool listed;  /* true: mountinfo has at least one mount */
 	bool rooted;  /* true: mountinfo has a mount at / */
@@ -1400,7 +1404,8 @@ static u32 map_new(void)
 	for (u32 i = 1; !symtab.free_map && i <= symtab.nprocs; i++)
 		if (symtab.procs[i].dead) {
 			maps_free(&symtab.procs[i]);
-			/* a map was freed for the new one: do not count the new one as dropped */
+			/* table_has() counted the new map as dropped: undo this, since an old map
+			 * was freed for the new one */
 			symbol_tables.maps.dropped -= symtab.free_map != 0;
 		}
 	m = symtab.free_map;
@@ -1441,7 +1446,8 @@ static u32 proc_reuse(void)
 		     link = &symtab.procs[*link].next)
 			;
 		*link = symtab.procs[i].next;
-		/* the new task gets this row: do not count it as dropped */
+		/* table_has() counted the new task as dropped: undo this, since the new task gets
+		 * the row of the task that has ended */
 		symbol_tables.procs.dropped--;
 		return i;
 	}
@@ -1657,7 +1663,8 @@ static void jit_begin(struct proc *p)
 {
 	char path[48];
 	struct buf b = BUF(path);
-	/* far is set so that the file is not counted in symbols.remote */
+	/* only.far says that the file was counted in symbols.remote already, so that it is not
+	 * counted */
 	struct file *f, only = { .far = true };
 	u64 inner;
 	u32 owner = jit_owner(p->id, &inner), i;
@@ -1963,7 +1970,8 @@ static void feed_fork(const struct prec *r)
 	p->jit_time = 0;
 	p->own_since = symtab.by_task && from ? from->own_since : 0;
 	first = from && from != p ? from->maps : 0;
-	/* without maps of the parent, the maps are read from /proc when they are needed */
+	/* if no maps of the parent are known, those of the child are read from /proc when they are
+	 * needed */
 	p->mapped = first != 0;
 	p->named = false;
 	if (name && name->comm_n)
@@ -2010,8 +2018,8 @@ u32 symbols_feed(const struct prec *r)
 		break;
 	case PR_MMAP:
 	case PR_MMAP2:
-		/* Maps of the kernel and of data are not stored, since the addresses of samples are
-		 * not in data. */
+		/* Only maps of user code are stored: the looked-up addresses are never in data, and
+		 * kernel symbols are from /proc/kallsyms. */
 		if (r->mode != PM_USER || (r->type == PR_MMAP2 && !(r->prot & 4)) ||
 		    (r->misc & PM_EXEC))
 			break;
@@ -2039,7 +2047,8 @@ u32 symbols_feed(const struct prec *r)
 
 struct cached {
 	u64 ip, offset;
-	u32 space; /* number of the address space of ip; 0: the entry is empty */
+	/* number of the address space to which ip belongs; 0: the cache entry is empty */
+	u32 space;
 	/* true: generated code (JIT) without a name, which perf-PID.map may have later */
 	bool unnamed;
 	struct str symbol, module;
@@ -2183,7 +2192,9 @@ struct lookup {
 	/* value, rank: address and rank of the symbol that has the searched name; if several have
 	 * it, of the one with the highest rank */
 	u64 value, rank;
-	u32 found; /* number of different addresses of symbols that have the name and this rank */
+	/* number of different addresses of the symbols that have the searched name and the rank
+	 * `rank` */
+	u32 found;
 	/* true: the file is stripped, and has only the symbols that other files use (.dynsym) */
 	bool stripped;
 	/* of a process: ino: inode number of its executable; base: address in memory minus address

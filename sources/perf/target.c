@@ -66,7 +66,7 @@ bool target_process(struct target *t, u32 pid)
 	u8 was;
 
 	task_path(path, pid, "/task");
-	/* this right is needed if /proc is mounted with hidepid */
+	/* the right MAY_PTRACE is needed if /proc is mounted with hidepid */
 	was = privilege_raise(MAY_PTRACE);
 	dir_open(&d, roots.proc, path);
 	privilege_lower(was);
@@ -95,7 +95,8 @@ bool target_machine(struct target *t)
 		return false;
 	while ((name = dir_next(&d)))
 		if (scan_u64(str_z(name), &pid) && pid <= INT32_MAX)
-			/* a result of false is ignored: the process has ended */
+			/* a result of false is ignored: the process has ended since /proc was
+			 * listed */
 			target_process(t, (u32)pid);
 	dir_close(&d);
 	t->every = true;

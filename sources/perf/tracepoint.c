@@ -289,10 +289,10 @@ struct str tracepoints_data(void)
 		data_put_file(root, "header_event");
 		data_put_system(LIT("ftrace"));
 		data_put_systems();
-		/* size of kernel symbols: none, since other parts of perf.data have them */
+		/* 0 bytes of kernel symbols, since other parts of perf.data have them */
 		data_put32(0);
-		data_put32(0); /* size of the formats of trace_printk(): none */
-		data_put64(0); /* size of task names: none, since the records have them */
+		data_put32(0); /* 0 bytes of trace_printk() formats, which are left out */
+		data_put64(0); /* 0 bytes of task names, since the perf records have them */
 	}
 	privilege_lower(was);
 	return str_of(tp.text + from, tp.short_of ? 0 : tp.text_n - from);

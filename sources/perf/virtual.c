@@ -21,8 +21,9 @@ enum { MAX_VIRTUAL = 1025 };
 
 struct virt {
 	const struct vkind *kind;
-	/* which counter of its kind: for tool events the index in tools[]; for /proc the file from
-	 * procfield_find(); for events of GPU drivers the number from gpuevent_find() */
+	/* number of the counter within its kind: for tool events the index in tools[]; for /proc
+	 * the number of the file from procfield_find(); for events of GPU drivers the number from
+	 * gpuevent_find() */
 	u16 which;
 	struct channel_file channel; /* hwmon: the open file of the channel */
 	u32 device;       /* GPU engines: index of the GPU in devices[] */
@@ -36,7 +37,7 @@ struct vkind {
 	/* Adds the counter SOURCE/NAME/ with virt_new(), and fills in ev. False: there is no such
 	 * counter. */
 	bool (*find)(struct str source, struct str name, struct event *ev);
-	/* stores the counter's value; false: it has no value now */
+	/* stores the counter's value; returns false if the counter has no value now */
 	bool (*read)(struct virt *v, u64 *value);
 	/* The following members may be NULL. */
 	/* opens the files that list() needs; called before the process enters its sandbox */
@@ -45,7 +46,8 @@ struct vkind {
 	void (*start)(void); /* prepares the kind's counters; is called before the first reading */
 	/* reads the source of all counters of the kind; is called once per reading */
 	void (*sample)(void);
-	void (*drain)(void); /* reads counters at the time *due, before they can wrap around */
+	/* reads the GPU's counters before they wrap around; is called at the time *due */
+	void (*drain)(void);
 	const i64 *due; /* when to call drain(): ns of CLOCK_MONOTONIC; -1: never */
 	/* returns an enum cstate: CS_COUNTED, or the reason why the counter is not counted */
 	u8 (*state)(const struct virt *v);
@@ -202,8 +204,8 @@ static bool hwmon_matches(struct str source, const char *dir)
 	       str_eq(source, name);
 }
 
-/* True if a source also selects another chip than that in folder dir: chips may have equal
- * names. */
+/* True if SOURCE of an event also selects an hwmon chip other than that in folder dir: several
+ * chips may have the same name. */
 static bool hwmon_others(struct str source, const char *dir)
 {
 	struct dir d;
@@ -452,7 +454,7 @@ static void engine_sample(void)
 		gpus_sample();
 }
 
-/* --- events of GPU drivers: gpuevents.c ------------------------------------------------------- */
+/* --- events that GPU drivers count: see gpuevents.c ------------------------------------------- */
 
 FEATURED static bool gpuevent_add(struct str source, struct str name, struct event *ev)
 {
