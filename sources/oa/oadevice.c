@@ -314,8 +314,8 @@ static bool take(struct str *s, void *to, size_t n)
 	return true;
 }
 
-/* Divides bits into groups of size bits (below 64), and returns the number of groups with a bit
- * that is set. */
+/* Divides the mask `bits` into groups of `size` bits (below 64), and returns the number of groups
+ * in which at least one bit is set. */
 static u64 group_count(u64 bits, u8 size)
 {
 	u64 n = 0;

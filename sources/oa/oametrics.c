@@ -662,11 +662,11 @@ static union oaval code_eval(const struct oains *all, struct oacode c, union oav
 
 /* --- equations: compilation ------------------------------------------------------------------- */
 
-/* The instruction for each operator of equations: u if both operands are u64, f if an operand is a
- * double; 0 if there is no such instruction, and the operands are converted to the other type
- * first. Types are those of IGT's generated code: a sum or product of two u64 is computed as u64,
- * and the result is then converted to the type that the first letter of the operator says (U or
- * F). */
+/* For each operator of equations, the instruction for two u64 operands (u), and the one for
+ * operands of which at least one is a double (f). If the instruction is 0, both operands are first
+ * converted to the type of the other instruction. Types are those of IGT's generated code: a sum or
+ * product of two u64 is computed as u64, and the result is then converted to the type that the
+ * first letter of the operator says (U or F). */
 static const struct {
 	u8 u, f;
 	bool is_float; /* type of the result */

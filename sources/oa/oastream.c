@@ -338,7 +338,7 @@ static long fail_busy(struct oalive *l, const char *what, const char *link)
  * stream, or the bytes of a recording. */
 char *oa_bytes;
 struct table oa_bytes_table =
-	TABLE_ROW(oa_bytes, 320 << 10 /* bytes: an incomplete record and one read of 256 KiB */, 1,
+	TABLE_ROW(oa_bytes, 320 << 10 /* bytes: one read of 256 KiB + an incomplete record */, 1,
 		  "bytes of OA reports");
 
 static bool param_get(const struct oalive *l, i32 number, u64 *v)

@@ -50,7 +50,7 @@ enum { DRAIN = 200000000, PERIOD = 10000000, SHIFT = 16 };
 /* The GPU of one driver, and those of its events that gpuevent_find() has found. */
 struct gpu {
 	const struct gpudriver *driver; /* driver of the GPU; NULL: no GPU was searched for yet */
-	i32 node;                       /* descriptor of the render node; -1: none */
+	i32 node;                       /* descriptor of the GPU's render node; -1: not open */
 	long error; /* reason why the GPU cannot count events, as -errno; 0: it can */
 	/* started: an attempt to start counting was made; counts: the attempt succeeded */
 	bool started, counts;

@@ -360,8 +360,9 @@ void measure_whole(struct measure *m)
 	rows_sum(m->dt, m->scale);
 }
 
-/* True if poll(2) reported a ring. As soon as a task has ended, poll(2) reports its descriptor at
- * each call: the descriptor is replaced by another one that writes to the same ring. */
+/* True if poll(2) reported a ring. Once a task has ended, poll(2) reports the descriptor of its
+ * event at each call: that descriptor is replaced by one of another event that writes to the same
+ * ring. */
 static bool rings_woke(void)
 {
 	bool any = false;

@@ -227,7 +227,7 @@ struct tpfield {
 	struct str name;
 	u32 at, size;   /* offset and size of the field in the sample's payload, in bytes */
 	u8 each;        /* size in bytes of the number or of an array element; 0: unknown */
-	u8 place, form; /* place: enum tpplace; form: enum tpform */
+	u8 place, form; /* place: a value of enum tpplace; form: a value of enum tpform */
 	bool is_signed;
 	bool common;    /* true: all tracepoints have this field; its name begins with common_ */
 };

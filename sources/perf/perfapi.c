@@ -220,7 +220,7 @@ static size_t *low_word(void *page, size_t at)
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 	at += sizeof(u64) - sizeof(size_t);
 #endif
-	/* safe, because the control page is aligned */
+	/* the conversion to size_t * is safe, because the control page is aligned */
 	return (size_t *)(void *)((char *)page + at);
 }
 

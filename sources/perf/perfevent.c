@@ -99,8 +99,8 @@ static i32 cpu_package(u32 cpu)
 	return known.rows[cpu] - 2;
 }
 
-/* The topology numbers that a site (a result row of one event) has. site_parts[] lists them for
- * each value of enum split. */
+/* Numbers of a CPU's topology that identify a site (the CPUs of one result row). site_parts[] lists
+ * them for each value of enum split. */
 enum { BY_CPU = 1, BY_SOCKET = 2, BY_DIE = 4, BY_CORE = 8, BY_CLUSTER = 16, BY_CACHE = 32,
        BY_NODE = 64 };
 static const u8 site_parts[] = {
@@ -1115,9 +1115,9 @@ u64 perf_lost(void)
 	return lost;
 }
 
-/* Limits each sampling event to n samples per CPU or task. Returns the limit of all together. exec:
- * true if the events are enabled later: they are disabled again here, and the kernel keeps their
- * limit. */
+/* Limits each sampling event to n samples per CPU or task. Returns the maximum number of samples of
+ * all events together. exec: true if the events are enabled later: setting the limit enables them,
+ * so they are disabled again, and the kernel keeps the limit. */
 u64 perf_limit(u32 n, bool exec)
 {
 	u64 all = 0;

@@ -1285,8 +1285,9 @@ static void event_unit(struct event *ev)
 }
 
 /* Makes groups of the members of {a,b}: events[first] and all events after it. A member can exist
- * on several PMUs; until now, its .group is the position of its PMU among these. The events of all
- * members with the same position become one group. False: an error message was written. */
+ * on several PMUs; before the call, .group of each event is the position of its PMU among the PMUs
+ * of its member. The events of all members with the same position become one group. False: an error
+ * message was written. */
 static bool group_close(u32 first, const struct evitem *it)
 {
 	u16 last = 0;

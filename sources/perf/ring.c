@@ -29,8 +29,10 @@ struct mapped {
  * new ones. It is filled in bursts, when the kernel writes samples faster than gpustat decodes
  * them. */
 enum {
-	BLOCK_BYTES = PERF_RECORD_BYTES - 8, /* size of the longest record: a multiple of 8 */
-	/* 16 MiB: room for 250 000 samples, which are decoded in a second at most */
+	/* size of a backlog block in bytes: that of the longest record, a multiple of 8 */
+	BLOCK_BYTES = PERF_RECORD_BYTES - 8,
+	/* maximum number of backlog blocks: 16 MiB have room for 250 000 samples, which are decoded
+	 * in a second at most */
 	MAX_BLOCKS = 257,
 };
 struct block {

@@ -75,13 +75,13 @@ static struct {
 	u32 nprocs, proc_hand;
 	struct proc *maps_proc;
 	struct lookup *lookup; /* search that symbol_place() or symbol_kernel() is doing now */
-	u64 record_time; /* time (ns) of the last record that has a time */
+	u64 record_time; /* time (ns) of the latest perf record that has a time */
 	struct str vdso;
 	u8 kernel_id[BUILD_ID_BYTES];
 	void (*show_module)(const struct prec *r); /* callback of symbols_modules() */
 	struct cached *cache;
-	/* number of misses of the cache since the cache last grew; when it exceeds the number of
-	 * entries, the cache grows again */
+	/* number of misses in the cache of addresses since the cache last grew; when it exceeds the
+	 * number of entries, the cache grows again */
 	u32 misses;
 	/* kernel_hidden, tasks_hidden: the user may not see addresses of the kernel, or of other
 	 * users' tasks */
@@ -502,7 +502,8 @@ struct file {
 	} plt;
 };
 
-/* A memory map of a process: of code, or of a part of a file. */
+/* A memory map of code in a process: its addresses, and its file with the offset (pgoff) of the
+ * first mapped byte. */
 struct map {
 	u64 start, end, pgoff;
 	/* indices: of the process's next older map in symtab.maps, of the file in symtab.files */
@@ -848,8 +849,8 @@ static struct {
 	struct str path;
 	/* device numbers of the file systems that are known to answer: see is_remote() */
 	u64 near[3];
-	bool listed;  /* true: mountinfo has at least one mount */
-	bool rooted;  /* true: mountinfo has a mount at / */
+	bool listed;  /* true: the mountinfo file lists at least one mount */
+	bool rooted;  /* true: the mountinfo file lists a mount at / */
 	bool far;     /* true: path is below a mount whose server may not answer */
 } mounts_check;
 
@@ -1371,7 +1372,7 @@ static struct str file_symbol(const struct file *f, struct sym *y)
 struct proc {
 	u32 id, next;  /* id: TID; next: index of the next task in the same hash bucket */
 	u32 maps; /* index of the process's newest map; a map hides older maps that it overlaps */
-	u32 space;     /* the present number of the task's address space in the cache */
+	u32 space;     /* number that the task's address space has now in the cache of addresses */
 	u8 comm_n;
 	bool mapped;   /* true: the maps are known from records, or were read from /proc */
 	bool dead, named;
@@ -1606,7 +1607,7 @@ static bool jit_read(struct file *f)
 		f->full = symbols.dropped != dropped;
 	}
 	f->count = symtab.nsyms - f->first;
-	if (f->count) { /* without symbols, the array symtab.syms may not be allocated */
+	if (f->count) { /* if no file has symbols, the array symtab.syms may not be allocated */
 		syms_sort(symtab.syms + f->first, f->count);
 		syms_newest(f);
 	}
@@ -1828,7 +1829,8 @@ static bool maps_parse(struct str line, struct prec *r)
 	r->minor = (u32)minor_;
 	r->name = str_trim(line);
 	if (r->name.p == r->name.e)
-		r->name = anonymous; /* the kernel's records have this name for anonymous maps */
+		/* "//anon" is the name of anonymous maps in the kernel's records */
+		r->name = anonymous;
 	return true;
 }
 

@@ -109,7 +109,7 @@ bool tpfield_next(struct str *format, struct tpfield *f)
 			continue;
 		if (!read_part(&rest, "offset:", &f->at) || !read_part(&rest, "size:", &f->size))
 			continue;
-		/* "signed:" is missing before Linux 2.6.32 */
+		/* format files have no part "signed:" before Linux 2.6.32 */
 		read_part(&rest, "signed:", &is_signed);
 		f->is_signed = is_signed != 0;
 		set_each(f, n);

@@ -33,7 +33,7 @@ struct virt {
 
 /* One kind of virtual counters, for example hwmon or /proc. */
 struct vkind {
-	char source[7]; /* pattern for SOURCE of the kind's events SOURCE/NAME/ */
+	char source[7]; /* pattern that SOURCE of the kind's events SOURCE/NAME/ matches */
 	/* Adds the counter SOURCE/NAME/ with virt_new(), and fills in ev. False: there is no such
 	 * counter. */
 	bool (*find)(struct str source, struct str name, struct event *ev);
@@ -54,7 +54,7 @@ struct vkind {
 };
 
 static struct {
-	struct virt *rows; /* all virtual counters, from index 1 on */
+	struct virt *rows; /* rows of all virtual counters; the first row has index 1 */
 	u32 n;
 	const struct vkind *finding; /* the kind of counter whose find() runs now */
 	bool gpus_started;
