@@ -54,8 +54,8 @@ static void set_disable(struct measure *m, i64 now)
 	evsets[m->set].active += now - m->set_since;
 }
 
-/* Returns the index of the next event set after `set` that can be counted, or `set` if there is no
- * other. */
+/* Returns the index of the next event set after `set` that can be counted; `set` if no other set
+ * can be counted. */
 static u32 next_set(u32 set)
 {
 	for (u32 i = 1; i <= nrows.evsets; i++)

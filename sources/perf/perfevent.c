@@ -689,8 +689,8 @@ static i32 open_cgroup(u32 text)
 		put_z(&b, hierarchies[i][0] ? name + (name[0] == '/') : name + 5);
 		path[b.n] = '\0';
 		fd = sys_openat(roots.sys, path, O_RDONLY | O_DIRECTORY);
-		/* only a cgroup's folder has the file cgroup.procs; the tmpfs above the folders of
-		 * version 1 has none */
+		/* only a cgroup's folder has the file cgroup.procs; the tmpfs /sys/fs/cgroup, above
+		 * the hierarchies of cgroup version 1, does not have it */
 		if (fd >= 0 && sys_has_file((int)fd, "cgroup.procs"))
 			return (i32)fd;
 		if (fd >= 0)

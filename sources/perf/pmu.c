@@ -1570,7 +1570,8 @@ long events_attr(struct str list, struct gp_event *to, size_t cap, struct buf *w
 	long n;
 
 	if (!m.events)
-		/* forget the PMUs, since a driver that was loaded again may have another type */
+		/* forget the PMUs, since the PMU of a driver that was loaded again may have another
+		 * type number */
 		nrows.pmus = 0;
 	if (!events_add(list, 0, why))
 		return adding.error;

@@ -468,7 +468,9 @@ struct file {
 	u32 major, minor;
 	u32 next;         /* index of the next file in the same hash bucket */
 	int fd;
-	int names_fd;     /* descriptor of the file with the symbols' names: fd, or a debug file */
+	/* descriptor of the file that has the names of the symbols: fd, or that of a file with
+	 * debug information */
+	int names_fd;
 	/* PID of the process through whose folder in /proc the last attempt was made to open the
 	 * file; UINT32_MAX: the file was opened */
 	u32 tried_pid;
@@ -2199,8 +2201,8 @@ struct lookup {
 	u32 found;
 	/* true: the file is stripped, and has only the symbols that other files use (.dynsym) */
 	bool stripped;
-	/* of a process: ino: inode number of its executable; base: address in memory minus address
-	 * as linked */
+	/* only if a process is searched: ino: inode number of the process's executable; base:
+	 * address of a symbol in memory minus its address as linked */
 	u64 ino, base;
 	bool mapped;
 };

@@ -9,9 +9,9 @@
 #include <errno.h>
 
 enum {
-	/* maximum number of fields; the 2500 tracepoints of a kernel have 20 000 */
+	/* maximum number of fields; the 2500 tracepoints of a kernel have 20 000 fields together */
 	MAX_TPFIELDS = 65536,
-	/* maximum bytes of all format files; those of 2500 tracepoints have 5 MB */
+	/* maximum bytes of all format files; those of 2500 tracepoints have 5 MB together */
 	MAX_TPTEXT = 16 << 20,
 	FORMAT_BYTES = 128 << 10, /* maximum bytes of a format file; the longest has 20 KB */
 };
