@@ -6,7 +6,8 @@
 #include "sources/os/os.h"
 
 enum {
-	/* maximum number of tasks in the table; when waits are summed, ended tasks stay in it */
+	/* maximum number of rows in intervals.tasks, one per task; if waits are summed, the rows of
+	 * ended tasks are kept */
 	MAX_TIMED = 65536,
 	MAX_CALLS = 1024,  /* maximum number of system calls; an architecture has about 450 */
 };
@@ -16,19 +17,19 @@ enum state { UNKNOWN, READY, RUNNING, SLEEPING, IN_CALL };
 /* Row of a table: a task in intervals.tasks, or a system call in intervals.calls. */
 struct row {
 	struct interval sum;
-	u64 since;         /* ns: time at which the task entered its state */
+	u64 since;         /* time in ns at which the task entered its state */
 	u64 call; /* number of the system call that the task is in, if its state is IN_CALL */
-	/* value of intervals.epoch when the state was set; if it has changed, the state is
-	 * unknown */
+	/* value of intervals.epoch when the state was set; the state is unknown if intervals.epoch
+	 * has changed since */
 	u32 epoch;
 	u8 state;          /* state of the task, enum state */
 	bool wanted;       /* true: waits_want() selected this task, so its waits are summed */
 	/* index, plus 1, of the next row in the same hash bucket or in the list of free rows; 0:
 	 * none */
 	u32 next;
-	/* Two arrays of the table are stored in its rows. In row i, bucket is the index, plus 1, of
-	 * the first row in hash bucket i, and order is the index of the row at position i after
-	 * sorting. */
+	/* Two arrays of the table are stored in its rows and are not about the task or call of the
+	 * row: bucket of row i is the index, plus 1, of the first row in hash bucket i; order of
+	 * row i is the index of the row at position i after sorting. */
 	u32 bucket, order;
 };
 
@@ -40,7 +41,7 @@ struct rows {
 
 static struct {
 	struct rows tasks, calls;
-	u32 epoch;     /* how often perf records were lost so far */
+	u32 epoch;     /* number of times that perf records were lost so far */
 	bool some;     /* true: only the waits of selected tasks (row.wanted) are summed */
 	bool by_calls; /* true: the result has one row per system call; false: one per task */
 	u64 dropped;
@@ -297,7 +298,8 @@ size_t intervals_sort(void)
 			of->row[n++].order = i;
 	while (gap < n / 3)
 		gap = 3 * gap + 1;
-	for (; gap > 0; gap /= 3) /* Shell sort with Knuth's gaps, as in profile.c */
+	/* Shell sort with Knuth's gaps (1, 4, 13, 40, ...), as in profile.c */
+	for (; gap > 0; gap /= 3)
 		for (u32 i = gap; i < n; i++) {
 			u32 x = of->row[i].order, at = i;
 

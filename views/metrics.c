@@ -9,16 +9,18 @@
 
 /* --- names of metrics ------------------------------------------------------------------------- */
 
-/* Names of each unit, by enum unit. name: the base unit that prometheus.io recommends, which
- * becomes the end of a metric's name. */
+/* Names of each unit in the formats of this file, by enum unit. name: base unit that prometheus.io
+ * recommends; it is the end of a metric's name. */
 static const struct base {
 	const char *name;
-	/* suffix of the names of fields that names of metrics do not have, as ns in busy_ns; NULL
-	 * if there is none */
+	/* suffix of the field's name that is left out of the metric's name, such as "ns" of
+	 * busy_ns; NULL if there is none */
 	const char *own;
-	/* number of decimal places that a value has more in the base unit than in the unit */
+	/* number of decimal places to add when a value is converted to the base unit: 9 for ns to
+	 * seconds */
 	u8 shift;
-	/* type in collectd's types.db for values in the unit, not in the base unit; or NULL */
+	/* type in collectd's types.db for values that are not converted to the base unit; NULL if
+	 * there is none */
 	const char *type;
 } bases[UNITS] = {
 	[U_PERCENT] = { "ratio", "percent", 2, "percent" },
@@ -85,7 +87,8 @@ static void format_suffix(struct buf *b, const struct column *c)
 	n -= n && c->member[n - 1] == '_';
 	put_part(b, 0, c->member, n);
 	if (c->member && strcmp(c->member, "count") == 0)
-		/* the result is "counted", because OpenMetrics reserves _count for histograms */
+		/* a member "count" becomes "counted" in the metric's name, because OpenMetrics
+		 * reserves the suffix _count for histograms */
 		put_z(b, "ed");
 	put_word(b, 0, base->name);
 	put_word(b, 0, c->when & W_TOTAL ? "total" : NULL);
@@ -98,7 +101,7 @@ static void put_suffix(struct buf *b, size_t from, const struct column *c)
 	static struct suffix {
 		u8 n;
 		bool ready;
-		char text[46]; /* 46 bytes are enough: the longest end has 30 */
+		char text[46]; /* 46 bytes are enough: the longest end of a metric's name has 30 */
 	} suffixes[256];
 	struct suffix *r = &suffixes[c - columns];
 	struct buf text = { .p = r->text, .cap = sizeof(r->text) };
@@ -111,8 +114,8 @@ static void put_suffix(struct buf *b, size_t from, const struct column *c)
 	put_part(b, from, r->text, r->n);
 }
 
-/* Returns the word, but "value" for "counter": promtool reports names of metrics that contain the
- * name of a metric type. */
+/* Returns the word, but "value" in place of "counter", because promtool reports names of metrics
+ * that contain a metric type. */
 static const char *avoid_type(const char *word)
 {
 	return word && strcmp(word, "counter") == 0 ? "value" : word;
@@ -165,12 +168,13 @@ static void put_value(struct buf *b, const struct val *v)
 		put_dec(b, v->n, (u8)(units[v->unit].point + v->point + bases[v->unit].shift), 1);
 		return;
 	}
-	/* v->n is in 10^8 transfers/s; zeros are appended, because statsd cannot read exponents */
+	/* v->n is in 10^8 transfers/s: it is multiplied by appending eight zeros, because statsd
+	 * cannot read exponents */
 	put_u64(b, v->n);
 	put_z(b, v->n ? "00000000" : "");
 }
 
-/* --- the fields and labels of a record -------------------------------------------------------- */
+/* --- which fields and labels of a record are written ------------------------------------------ */
 
 enum { MAX_LABELS = 16 };
 
@@ -195,13 +199,14 @@ enum {
 	/* maximum number of series in a sample: 50 for each of 10 000 clients; a client of amdgpu
 	 * has 40 */
 	MAX_SERIES = 1 << 19,
-	/* maximum size of the texts of all series: 96 bytes per series, as the labels of a record
-	 * are stored once */
+	/* maximum size in bytes of the texts of all series: 96 bytes per series, because the labels
+	 * of a record are stored once for all its series */
 	SERIES_TEXT = 48 << 20,
 	MIN_BUCKETS = 1 << 10,
 	ROOM = 16 << 10, /* bytes reserved for the names, paths and numbers of one field */
 	VALUE = 512, /* bytes reserved for a value: a double has up to 309 digits before '.' */
-	FAMILIES = 256 + 2, /* number of metric families: one per column, F_INFO, and F_SAMPLES */
+	/* number of elements of expo.families[]: one per column of the schema, F_INFO, F_SAMPLES */
+	FAMILIES = 256 + 2,
 	F_INFO = 256, F_SAMPLES,
 };
 
@@ -214,7 +219,9 @@ struct series {
 	u32 base, base_n, inst, inst_n;
 	u32 value, value_n;             /* offset and length of the value in expo.texts */
 	u16 family;
-	u64 sum; /* sum over perf samples: the value of the series if value_n is 0 */
+	/* sum of the values of all perf samples with the same labels; used as the value of the
+	 * series if value_n is 0 */
+	u64 sum;
 };
 
 struct span {
@@ -229,11 +236,11 @@ static struct {
 	u8 series_kind;
 	struct buf path;
 	char *path_text;
-	/* offset in expo.path of the end of each label's tag (influx) */
+	/* format influx: offset in expo.path of the end of each label's tag */
 	size_t tag_ends[MAX_LABELS];
 	bool kmsg_cut;
-	/* The members below have the series of a sample, mainly for formats prom and
-	 * openmetrics. */
+	/* The members below store the metric series of the current sample. They are used mainly by
+	 * the formats prom and openmetrics. */
 	struct series *series;
 	u32 nseries, nbuckets, *buckets; /* nbuckets: size of the hash index, a power of two */
 	char *series_text;
@@ -305,7 +312,7 @@ static void put_label(struct buf *b, size_t from, struct str name, struct str va
 	put_c(b, '"');
 }
 
-/* --- prom and openmetrics: the series of a sample --------------------------------------------- */
+/* --- formats prom and openmetrics: the metric series of a sample ------------------------------ */
 
 /* Returns the part of expo.texts from offset `at` to the end. */
 static struct str text_since(u32 at)
@@ -373,7 +380,8 @@ static bool buckets_grow(void)
 		for (u32 i = 1; i <= expo.nseries; i++)
 			chain(i);
 	}
-	/* not reported as an error: no series is lost if there are too few buckets */
+	/* A failed allocation of buckets is not reported as a loss: with too few buckets no series
+	 * is lost, only the search is slower. */
 	expo_tables.buckets.dropped = 0;
 	return expo.nbuckets > 0;
 }
@@ -438,7 +446,8 @@ static void inst_set(const struct field *f)
 {
 	const struct column *c = f->col;
 	bool item = c->shape == S_LIST, text = f->v.type == V_TEXT;
-	char digits[400]; /* 400 bytes are enough: a double has up to 309 digits before its point */
+	/* a value as text: a double has up to 309 digits before its decimal point */
+	char digits[400];
 	struct buf v = { .p = digits, .cap = sizeof(digits) };
 	u32 at = (u32)expo.texts.n;
 
@@ -649,12 +658,15 @@ static bool is_requested(const struct out *o, const char *member)
 static void put_run_metrics(const struct out *o, struct buf *b, bool open)
 {
 	static const struct {
-		/* names of the metric: with records of devices; with other kinds of records */
+		/* names of the metric: `name` if the records of the run are devices, `other` if
+		 * they are of another kind */
 		const char *name, *other, *end, *unit, *help;
-		/* name in -f that selects the metric; without -f, it is always shown */
+		/* pattern of -f that selects the metric; without -f, the metric is always shown */
 		const char *member;
 		u8 point;
-		bool live; /* shown only in runs that show devices, clients, cgroups or processes */
+		/* true: the metric is shown only if the records are devices, clients, cgroups or
+		 * processes */
+		bool live;
 	} rows[] = {
 		{ "unreadable_processes", "unreadable_processes", "", NULL,
 		  "processes that cannot be read", "unreadable", 0, true },
@@ -718,7 +730,7 @@ bool openmetrics_end(struct out *o, struct buf *b)
 	return more;
 }
 
-/* --- tags or path of a record: formatted once for all its lines ------------------------------- */
+/* --- tags (influx) or path (graphite, statsd) of a record ------------------------------------- */
 
 static void line_begin(const struct record *r)
 {
@@ -876,12 +888,13 @@ void influx_record(struct out *o, struct buf *b, const struct record *r)
 	}
 }
 
-/* --- graphite, statsd, collectd: a line for each value ---------------------------------------- */
+/* --- formats graphite, statsd and collectd: one line for each value --------------------------- */
 
 enum {
 	/* maximum length of a component of graphite paths, which is a file name */
 	NODE_BYTES = 255,
-	PART_BYTES = 127, /* maximum of collectd's names: DATA_MAX_NAME_LEN without the NUL */
+	/* maximum length in bytes of a name in collectd: DATA_MAX_NAME_LEN without the NUL */
+	PART_BYTES = 127,
 };
 
 static const struct str dev_label = STR("dev"), stat_label = STR("stat"), unit_label = STR("unit");

@@ -15,7 +15,7 @@ static void put_padded(struct buf *b, u64 v, size_t digits)
 	put_n(b, d + DIGITS - digits, digits);
 }
 
-/* --- untrusted text: names that may hold any bytes -------------------------------------------- */
+/* --- untrusted text: names of processes, files and devices may contain any bytes -------------- */
 
 /* Writes s as the content of a JSON string, without the quotes. Invalid UTF-8 becomes U+FFFD. */
 static void put_jsonstr(struct buf *b, struct str s)
@@ -191,7 +191,8 @@ void put_human(struct buf *b, struct val v)
 		[U_MICROW] = U_WATT,
 		[U_MILLIV] = U_VOLT, [U_MILLIA] = U_AMPERE,
 	};
-	/* Units that are shown in another unit or with a fixed number of decimals. */
+	/* Units for which put_human() converts the value to another unit or writes a fixed number
+	 * of decimals. */
 	static const struct {
 		u8 unit, point, keep;
 		/* true: the value divided by `by` is rounded to nearest; false: rounded down */
@@ -240,7 +241,7 @@ void put_human(struct buf *b, struct val v)
 		put_dec(b, n * 10 / ten + (n * 10 % ten >= ten / 2 && ten > 10), 1, 1);
 	else
 		put_u64(b, n);
-	/* a loop is fast: most unit names have one byte */
+	/* most unit names have one byte: appending them byte by byte is fast */
 	for (const char *name = units[v.unit].name; *name; name++)
 		put_c(b, *name);
 }
@@ -337,7 +338,8 @@ static void json_name(struct buf *b, const char *name)
 	struct str s = str_z(name);
 	char *to = b->p + b->n, *end = b->p + b->cap;
 
-	if (end - to < (ptrdiff_t)str_len(s) + 4) { /* the key may not fit in the buffer */
+	/* if the key may not fit in the buffer, json_key() checks the size for each byte */
+	if (end - to < (ptrdiff_t)str_len(s) + 4) {
 		json_key(b, s);
 		return;
 	}
@@ -477,7 +479,8 @@ static void put_unique(struct buf *b, const struct record *r, const struct field
 	struct str key = inst_key(f->inst, own);
 	bool same = false;
 
-	/* no byte of this name was replaced: only the key of the other instance gets a ~ */
+	/* If no byte of this name was replaced, its key stays unchanged: only the key of the other
+	 * instance gets a ~. */
 	if (str_eq(key, f->inst))
 		return;
 	for (size_t i = 0; i < r->n; i++)
@@ -618,7 +621,8 @@ static void csv_value(struct buf *b, const struct out *o, const struct record *r
 	size_t from = b->n;
 
 	if (i < r->n && r->f[i].v.type == V_INT && r->f[i].col->shape != S_LIST) {
-		/* a fast path for most values: 5 % fewer instructions per record */
+		/* fast path for numbers, which are most of the values: it saves 5 % of the
+		 * instructions per record */
 		put_number(b, &r->f[i].v);
 		return;
 	}
@@ -711,7 +715,8 @@ struct layout {
 	u16 kinds;         /* bits W_*: the kinds of records that have the column */
 	u8 width, flags;   /* flags: bits of enum layout_flags */
 	const char *title;
-	/* name of the field that put() gets as a.field; NULL if put() chooses the fields itself */
+	/* name of the field that the cell shows, passed to put() as cellargs.field; NULL if put()
+	 * chooses the fields itself */
 	const char *field;
 	void (*put)(struct buf *b, const struct record *r, struct cellargs a);
 };
@@ -774,7 +779,7 @@ FEATURED static void cell_value(struct buf *b, const struct record *r, struct ce
 FEATURED static void put_grouped(struct buf *b, struct str number)
 {
 	const char *p = number.p;
-	size_t left = 0; /* number of digits left before the decimal point */
+	size_t left = 0; /* number of digits before the decimal point that are not written yet */
 
 	for (; p < number.e && *p != '.'; p++)
 		left += *p != '-';
@@ -967,9 +972,12 @@ enum { MAX_ENGINES = 512 };
 
 /* The engines of the record that is being written, in the order of its fields. */
 static struct {
-	size_t n, width;       /* number of engines; sum of cost[], later with the width of "+N" */
-	u32 at[MAX_ENGINES];   /* indexes of the engines' fields in the record */
-	/* width of each engine's text in characters, with one blank; 0 if the engine is left out */
+	/* n: number of engines; width: width of the cell ENGINES in characters: the sum of cost[],
+	 * and of "+N" if N engines are left out */
+	size_t n, width;
+	u32 at[MAX_ENGINES];   /* indexes in record.f[] of the fields of the engines */
+	/* width in characters of the text of each engine in the cell ENGINES, with one blank; 0 if
+	 * the engine is left out */
 	u16 cost[MAX_ENGINES];
 } engines;
 
@@ -1343,8 +1351,8 @@ static bool is_counter_name(const struct field *f, struct str pattern)
  * as the field's name, or is the name of a counter. */
 static bool is_whole_name(const struct field *f, struct str pattern)
 {
-	/* number of '.' in the full name of a field, as a digit for each enum shape: S_SCALAR,
-	 * S_MEMBER, S_INST, S_BOTH, S_LIST */
+	/* number of '.' in the full name of a field, for each enum shape: 0 for S_SCALAR, 1 for
+	 * S_MEMBER and S_INST, 2 for S_BOTH, 0 for S_LIST */
 	static const char points[] = "01120";
 	size_t n = '0';
 
@@ -1428,7 +1436,8 @@ static size_t line_cell(struct buf *b, const struct out *o, const struct record 
 		put_field(b, o, r, i, ',', put_cell);
 	if (layout && layout->put == cell_engines)
 		return engines.width - 1;
-	if (!layout && b->n == from) /* the value is an empty text: write "-" */
+	/* the value is an empty text: write "-", so that the cell is not empty */
+	if (!layout && b->n == from)
 		put_c(b, '-');
 	return text_width((struct str){ b->p + from, b->p + b->n });
 }
@@ -1791,8 +1800,8 @@ static void assign_widths(struct out *o)
 			list = cell_at(o, i);
 	if (!list)
 		return;
-	/* Six more characters: 0.0 % in this sample may be 100.0 % in a later one, which is
-	 * wider. */
+	/* ENGINES gets six characters more than it needs in this sample, because 0.0 % may become
+	 * 100.0 % in a later sample. */
 	wish = list->needed + 6u;
 	if (o->width) {
 		size_t least = list->least > list->width ? list->least : list->width;
@@ -1932,8 +1941,8 @@ FEATURED static void table_record(struct out *o, struct buf *b, const struct rec
 	if (!o->headed) {
 		bool two_rows = false;
 
-		/* The widths were not measured again after a later record added a column. In the
-		 * new column, the earlier records have the cell "-", which always fits. */
+		/* A column that a later record of the sample added was not measured for the records
+		 * before it: their cell in this column is "-", which always fits. */
 		columns_complete(o);
 		assign_widths(o);
 		for (size_t i = 0; i < o->ncells && !o->npatterns; i++)
@@ -1960,7 +1969,8 @@ FEATURED static bool table_end(struct out *o, struct buf *b)
 
 /* --- block ------------------------------------------------------------------------------------ */
 
-enum { BLOCK_WIDTH = 80, BLOCK_LEAST = 40, BLOCK_AT = 18 /* screen column of the values */ };
+/* indentation of the values in format block, in characters */
+enum { BLOCK_WIDTH = 80, BLOCK_LEAST = 40, BLOCK_AT = 18 };
 
 /* Writes the label of a row of format block: a label from the table, or else the name of the field
  * or group. */
@@ -2161,7 +2171,7 @@ FEATURED static void block_record(struct out *o, struct buf *b, const struct rec
 	}
 }
 
-/* --- csv and plain: values for programs, in columns ------------------------------------------- */
+/* --- formats csv and plain: values for programs, in columns ----------------------------------- */
 
 /* Writes the header: the titles of the columns with `sep` between them. If sep is a comma, titles
  * are quoted as in CSV. */
@@ -2526,10 +2536,10 @@ FEATURED static void perfjson_record(struct out *o, struct buf *b, const struct 
 /* Kinds of content that an output format can have. */
 enum {
 	CONTENT_RECORDS,
-	CONTENT_RAW,      /* records with the fields that option -r shows */
+	CONTENT_RAW,      /* the output has records with the fields that option -r shows */
 	CONTENT_STACKS,
-	CONTENT_PERFDATA, /* perf records in the kernel's format */
-	CONTENT_LEFT_OUT, /* the feature that has the format was left out of the build */
+	CONTENT_PERFDATA, /* the output has perf records in the kernel's format */
+	CONTENT_LEFT_OUT, /* the format belongs to a feature that was left out of the build */
 };
 
 enum {
@@ -2538,16 +2548,20 @@ enum {
 	F_FIELD_COLUMNS = 4, /* with -f each field has a column of its own */
 	F_REPLACES_FILE = 8, /* with -O, each sample replaces the content of the file */
 	F_TOTALS = 16,       /* records have the rates and also the totals that -r shows */
-	F_LINE_WRITES = 32,  /* each line needs a write() of its own */
-	F_DOCUMENT = 64,     /* a sample is a complete document; labels distinguish its records */
-	F_COVERS_RUN = 128,  /* one text for the whole run: `end` is called at the end of the run */
+	F_LINE_WRITES = 32,  /* each line is written by a write() of its own */
+	/* each sample is a complete document, in which labels distinguish the records */
+	F_DOCUMENT = 64,
+	/* the output is one text for the whole run: format.end() is called at the end of the run,
+	 * not of each sample */
+	F_COVERS_RUN = 128,
 	F_UDP = 256,         /* output as UDP datagrams (-O udp:) is allowed */
-	F_FILE_HEADER = 512, /* one header for each file, also if several runs append to it */
+	F_FILE_HEADER = 512, /* a file gets one header, even if several runs append to it */
 	F_NO_NAME = 1024,    /* the names of devices are not shown unless -f selects them */
 	F_TIME_AXIS = 2048,  /* the format can show only records that have a time */
-	F_MONOTONIC = 4096,  /* times are those of -t mono: CLOCK_MONOTONIC */
+	F_MONOTONIC = 4096, /* the format always writes times of CLOCK_MONOTONIC, as with -t mono */
 	F_BINARY = 8192,     /* the output is binary and has no lines */
-	F_FOR_PEOPLE = 16384, /* lines that are not records may follow the last record */
+	/* the format is for people: lines that are not records may follow the last record */
+	F_FOR_PEOPLE = 16384,
 	F_STATELESS = 32768, /* after the header, the text of a record depends on the record only */
 };
 
@@ -2801,7 +2815,9 @@ void out_measure(struct out *o, const struct record *r)
 void out_record(struct out *o, struct buf *b, const struct record *r)
 {
 	if (!r->f) {
-		b->full = true; /* there was no memory for the record's fields */
+		/* the fields of the record could not be allocated: it is treated like a record that
+		 * does not fit */
+		b->full = true;
 		return;
 	}
 	if (o->note)

@@ -78,7 +78,8 @@ static void put_header(struct perfdata *d, u64 data_end)
 	put64(d, d->nevents * (attr_size(d) + SECTION));
 	put64(d, d->data_at);
 	put64(d, data_end - d->data_at);
-	put_zeros(d, 2 * sizeof(u64)); /* section event_types, which is obsolete: empty */
+	/* offset and size of the section event_types, which is obsolete: both 0 */
+	put_zeros(d, 2 * sizeof(u64));
 	put64(d, d->features);
 	put_zeros(d, 3 * sizeof(u64));
 }
@@ -213,7 +214,7 @@ void perfdata_synthesize(struct perfdata *d, const struct prec *r)
 	static const u8 sizes[] = { [PR_MMAP] = 40, [PR_COMM] = 16, [PR_MMAP2] = 72,
 				    [PR_LOST_SAMPLES] = 16 };
 	size_t fixed = r->type < LEN(sizes) && sizes[r->type] ? sizes[r->type] : 8;
-	/* the longest file name: PATH_MAX of Linux */
+	/* maximum length of a file name in bytes: PATH_MAX of Linux */
 	size_t name = str_len(r->name) < 4096 ? str_len(r->name) : 4096;
 	size_t padded = fixed == 8 || r->lost ? 0 : (name + 8) & ~(size_t)7;
 	size_t id = fixed == 8 ? 0 : id_bytes(&d->format);

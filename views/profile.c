@@ -7,20 +7,21 @@
 
 enum {
 	MAX_COMMS = 4096,     /* maximum number of task names; thread pools may name each thread */
-	/* maximum number of functions; a profile of a compiler of 20 s had 4500 */
+	/* maximum number of functions in a profile; a compiler that ran for 20 s had 4500 */
 	MAX_PSYMBOLS = 16384,
-	/* maximum number of addresses; a profile of a compiler had 74 000 at 10 kHz */
+	/* maximum number of addresses in a profile; sampled at 10 kHz, a compiler had 74 000 */
 	MAX_IPS = 131072,
 	MAX_STACKS = 16384,
-	MAX_PTEXT = 4 << 20,  /* maximum size of all comms and stacks: 16 384 stacks of 250 bytes */
+	/* maximum size in bytes of all task names and stacks: 16 384 stacks of 250 bytes */
+	MAX_PTEXT = 4 << 20,
 };
 
 struct row {
 	struct profrow r;
 	u32 hash, next;    /* next: index of the next row in the same hash bucket, plus 1 */
-	/* Two arrays of the table are stored in its rows. In row i, bucket is the index, plus 1, of
-	 * the first row in hash bucket i, and order is the index of the row at position i after
-	 * sorting. */
+	/* Two arrays of the table are stored in its rows and are not about the profile row: bucket
+	 * of row i is the index, plus 1, of the first row in hash bucket i; order of row i is the
+	 * index of the row at position i after sorting. */
 	u32 bucket, order;
 };
 
@@ -90,8 +91,8 @@ static void buckets_grow(u8 table)
 
 static struct row *row_add(u8 table, const struct profrow *r, u32 hash)
 {
-	/* Comms and stacks are copied. The names of symbols and modules stay valid without a copy:
-	 * the caller of profile_add() guarantees that. */
+	/* Task names and stacks are copied. The names of symbols and modules stay valid without a
+	 * copy: the caller of profile_add() guarantees that. */
 	size_t n = table == PROF_COMM || table == PROF_STACK ? str_len(r->name) : 0;
 	struct row *x;
 
@@ -190,7 +191,7 @@ const struct profrow *profile_row(u8 table, size_t i)
 	return &prof.rows[table][prof.rows[table][i].order].r;
 }
 
-/* --- folded stacks: outermost to innermost frame, separated by ';', a blank, a count ---------- */
+/* --- folded stacks: frames from outermost to innermost, separated by ';', and a count --------- */
 
 static void put_frame(struct buf *b, struct str s, bool blanks)
 {

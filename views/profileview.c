@@ -2,8 +2,8 @@
  * calls. SPDX-License-Identifier: MIT */
 #include "views/views.h"
 
-/* Columns and widths of the numbers on the screen. WIDE: minimum number of screen columns at which
- * the module is shown, too. */
+/* *_AT: screen column at which a number or name starts; *_WIDTH: width of a number in screen
+ * columns. WIDE: minimum width of a screen on which the module is shown, too. */
 enum { SHARE_AT = 0, SHARE_WIDTH = 7, SAMPLES_AT = 8, SAMPLES_WIDTH = 10, NAME_AT = 20, WIDE = 60 };
 
 static void put_right(struct screen *s, int row, int at, int width, struct str number)

@@ -98,7 +98,7 @@ static u64 count_beside(const struct evrow *r, u32 key)
 
 static u64 ratio_of(u64 count, u64 times, u64 by)
 {
-	/* twice the ratio, so that it can be rounded when it is halved */
+	/* twice the ratio in millionths: halving it rounds the ratio to the nearest millionth */
 	u64 twice = muldiv(count, 2 * times * MICROS, by);
 
 	return twice == UINT64_MAX ? twice : twice / 2 + twice % 2;

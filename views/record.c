@@ -40,12 +40,12 @@ enum label {
 	L_SAMPLES, L_PERCENT,
 	L_INDEX, L_CTX, L_TS, L_CPU_TIME, L_TICKS, L_OA_FREQ, L_REPORTS, L_ID, L_UNSLICE, L_SLICE,
 	L_FIELDS, L_NUMBER, L_CALLS, L_ERRORS, L_TOTAL, L_MEAN, L_LONGEST,
-	/* number of samples with one stall reason: L_STALL + enum stallreason */
+	/* L_STALL + enum stallreason: number of EU stall samples with this reason */
 	L_OA_COUNTERS, L_ALL_COUNTS, L_STALL,
 	L_STALL_LAST = L_STALL + STALL_REASONS - 1,
 	L_VENDOR, L_MIN, L_MAX, L_SCALE, L_WHAT, L_COUNTERS, L_SOURCE, L_STATUS, L_OK, L_DETAIL,
 	L_REMEDY,
-	L_COMMAND, L_FACT, /* fact about a command: L_FACT + enum runfact */
+	L_COMMAND, L_FACT, /* L_FACT + enum runfact: a fact about the command of `gpustat run` */
 };
 _Static_assert((int)L_FACT + RUN_FACTS <= UINT8_MAX, "a column's id is a byte");
 
@@ -57,7 +57,8 @@ _Static_assert((int)L_FACT + RUN_FACTS <= UINT8_MAX, "a column's id is a byte");
 #define KINDS K_COUNT
 #define SUM_KINDS ", latency or syscall"
 #else
-#define KINDS K_LATENCY /* a build without `sample` does not have the last kinds */
+/* a build without `sample` does not have the kinds K_LATENCY and K_SYSCALL */
+#define KINDS K_LATENCY
 #define SUM_KINDS ""
 #endif
 #define LIVE  (W_DEVICE | W_CLIENT | W_CGROUP | W_PROCESS)
@@ -450,11 +451,12 @@ static const struct group *group_of(const struct entity *e)
 	return (const struct group *)(const void *)e;
 }
 
-/* The memory that all records share: texts and fields of the current record. The fields are at the
- * end, so that the memory can be extended for more fields. */
+/* The memory that all records share: texts and fields of the current record. The fields are the
+ * last member, so that the memory can be extended for more fields. */
 static struct storage {
 	char text[REC_TEXT];
-	/* ratio of the record's event to another event; stalled cycles per instruction */
+	/* ratio: count of the record's event divided by the count of another event; stalls: stalled
+	 * cycles per instruction */
 	struct ratio ratio, stalls;
 	struct field f[MAX_FIELDS];
 } *storage;
@@ -465,9 +467,9 @@ static TABLE_BYTES(storage, REC_TEXT + sizeof(struct ratio) + 64 * sizeof(struct
  * elements are reserved for scalars. */
 static size_t fields_ready;
 
-/* Makes memory for one more field of a record usable. If there is none, counts the field in r->lost
- * and returns false. The last ncolumns fields are reserved for scalars, of which a record has fewer
- * than ncolumns. */
+/* Ensures that there is memory for one more field of the record. If there is none, counts the field
+ * in r->lost and returns false. The last ncolumns fields are reserved for scalars, of which a
+ * record has fewer than ncolumns. */
 static bool fields_grow(struct record *r, const struct column *c)
 {
 	size_t at = offsetof(struct storage, f), most = MAX_FIELDS - ncolumns;
@@ -494,7 +496,8 @@ static struct field *field_init(struct record *r, const struct column *c, struct
 	f->v.type = V_NULL;
 	f->v.unit = f->v.point = 0;
 	f->v.neg = f->empty = false;
-	f->v.n = 0; /* needed even if the value is unknown, because fields are sorted by v.n */
+	/* v.n must be 0 even if the value is unknown, because fields are sorted by v.n */
+	f->v.n = 0;
 	f->v.s = (struct str){ 0 };
 	return f;
 }
@@ -1645,7 +1648,8 @@ static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counte
 			return true;
 		if (!reg_rate(e, id == D_POWER ? D_ENERGY : D_FREQ_SPENT, inst, &d, &dt))
 			return false;
-		/* uJ per ns becomes uW; kHz x ms per ns becomes Hz */
+		/* d is in uJ, or in kHz x ms (cycles), and dt in ns: the quotient is converted to
+		 * uW or Hz */
 		*v = muldiv(d, 1000000000, dt);
 		return true;
 	default:
@@ -1678,10 +1682,15 @@ struct plan {
 	bool ready;
 	u8 n;
 	struct part {
-		u8 from, to;   /* range in columns[] of the part's columns; `to` is excluded */
-		/* range in columns[] of the part's shown columns; `end` is excluded */
+		/* range in columns[] of a group with instances, or of one other column; `to` is
+		 * excluded */
+		u8 from, to;
+		/* range in columns[] from the first to the last column of the part that records
+		 * show; `end` is excluded */
 		u8 first, end;
-		u8 class; /* enum desc_class: class of the counters whose instances are added */
+		/* enum desc_class: the part has fields for each instance of a counter of this
+		 * class */
+		u8 class;
 	} parts[LEN(columns)];
 	/* for each element of columns[]: true if records show the column */
 	bool wanted[LEN(columns)];
@@ -1702,7 +1711,7 @@ static void add_instance(struct record *r, const struct counter *k, const struct
 		if (!p->wanted[m])
 			continue;
 		known = counter_value(r->e, c->id, inst, &near, o, &v);
-		/* An fdinfo record has only the memory keys that are in its file. */
+		/* A record of a parsed fdinfo file has only the memory keys that the file has. */
 		if (known || !(c->when & W_SPARSE || (r->kind == K_FDINFO && is_region(c->id))))
 			add_counter(r, c, name, known, v);
 	}
@@ -1968,7 +1977,8 @@ static bool is_selected(const struct column *c, u8 kind)
 	bool is = (selection.n == 0 && selection.when == 0) || selection.kind != kind ||
 		  c->id == L_OA_COUNTERS || c->id == L_COUNTERS ||
 		  c->when & selection.when ||
-		  c->id == L_CPU_TIME; /* timelines need this field, the time of the record */
+		  /* L_CPU_TIME is always selected: timelines use it as the time of the record */
+		  c->id == L_CPU_TIME;
 
 	for (size_t i = 0; i < selection.n && !is; i++) {
 		struct str p = selection.patterns[i];

@@ -10,11 +10,12 @@ enum {
 	REPEATS = 512, /* number of samples in the cache, which needs 600 KB */
 	/* maximum size of a perf record in words of 8 bytes: enough for 20 callers */
 	REPEAT_WORDS = 32,
-	/* maximum size of a sample's text; in long CSV it has 600 to 800 bytes */
+	/* maximum size in bytes of a sample's text; in long CSV it has 600 to 800 bytes */
 	REPEAT_TEXT = 900,
-	/* maximum number of times in a sample's text; long CSV has one on each line */
+	/* maximum number of places in a sample's text that have its time; in long CSV, each line
+	 * has one */
 	REPEAT_TIMES = 16,
-	MAX_TIME = 24,     /* maximum length of a time, in bytes */
+	MAX_TIME = 24,     /* maximum length of a time as text, in bytes */
 };
 
 struct repeat {
@@ -29,7 +30,8 @@ struct repeat {
 
 static struct {
 	struct repeat *rows;
-	/* number that repeats_forget() increases; results with another number are invalid */
+	/* number that repeats_forget() increases; a result that was stored with another number is
+	 * invalid */
 	u32 run;
 	struct table table;
 } repeats = {

@@ -7,7 +7,7 @@
  * that is not known. */
 enum { CELL_CHAR = 0x1fffff, CELL_STYLE = 21, TAIL = CELL_CHAR, UNKNOWN = -1 };
 
-/* --- the width of a character ----------------------------------------------------------------- */
+/* --- width of a character on the screen ------------------------------------------------------- */
 
 enum { W_ZERO, W_ONE, W_TWO, W_UNSURE };
 
@@ -149,7 +149,8 @@ int screen_put(struct screen *s, int row, int col, int width, u8 style, struct s
 		screen_char(s, row, x++, style, c);
 		if (w == W_ONE)
 			continue;
-		/* if the first cell is left of the screen, the second one becomes a blank */
+		/* if the first cell of a wide character is left of the screen, its second cell
+		 * becomes a blank */
 		screen_char(s, row, x, style, x > 0 ? TAIL : ' ');
 		x++;
 	}
@@ -312,13 +313,15 @@ void screen_frame(struct screen *s, struct buf *b)
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-enum { KS_GROUND, KS_ESC, KS_CSI, KS_PARAMS, KS_SS3, KS_LINUX /* ESC [ [ has been read */ };
+/* state of the key parser after the bytes ESC [ [ */
+enum { KS_GROUND, KS_ESC, KS_CSI, KS_PARAMS, KS_SS3, KS_LINUX };
 
 /* Returns the key of the escape sequence CSI n ~, as in DEC terminals and xterm; 0 if n is
  * unknown. */
 static u16 key_numbered(u8 n)
 {
-	static const u8 keys[] = { /* key of CSI n ~, as enum key - KEY_FIRST + 1; 0: no key */
+	/* element n: key of the escape sequence CSI n ~, as enum key - KEY_FIRST + 1; 0: unknown */
+	static const u8 keys[] = {
 #define K(key) ((key) - KEY_FIRST + 1)
 		[1] = K(KEY_HOME), [4] = K(KEY_END), K(KEY_PGUP), K(KEY_PGDN), K(KEY_HOME),
 		K(KEY_END),
@@ -331,7 +334,7 @@ static u16 key_numbered(u8 n)
 
 static u16 key_final(u8 c)
 {
-	/* last byte of each key's escape sequence, in the order of enum key; \1: no such
+	/* last byte of each key's escape sequence, in the order of enum key; \1: key without such a
 	 * sequence */
 	static const char letters[] = "ABCD" "H" "F" "\1\1" "PQRS";
 	const char *p = c >= 'A' ? strchr(letters, c) : NULL;

@@ -16,7 +16,8 @@ struct stat_row {
 };
 
 static struct {
-	struct stat_row *stats; /* rows; index 0 is not used */
+	/* rows with the sum, minimum and maximum of one field; index 0 is not used */
+	struct stat_row *stats;
 	u16 *rows; /* hash index: for each slot an index in stats[], or 0 if the slot is free */
 	size_t nstats;
 } sums;

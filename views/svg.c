@@ -7,18 +7,23 @@
 
 enum {
 	PLOT_W = 640,           /* width of the time axis in pixels */
-	/* maximum number of slots (columns of time); after widening, one per pixel */
+	/* maximum number of slots on the time axis; if more are needed, slots are merged until each
+	 * is as wide as a pixel */
 	SLOTS = 2 * PLOT_W,
-	MAX_SERIES = 512,       /* maximum number of lines: 8 per panel on 8 GPUs; 10 KiB each */
-	MAX_PANELS = 96, /* maximum number of panels: more would be a picture of 12 000 pixels */
-	SHOWN = 8,              /* maximum number of lines in a panel: more colours look alike */
-	LABEL = 64, /* maximum length of a name in bytes; the legend shows up to half of them */
-	DEFAULT_POINT = 6,      /* decimals of values without a unit */
-	LEFT = 60, /* pixels left of the time axis, for the numbers of the vertical axis */
+	/* maximum number of lines in all panels: 8 lines in 8 panels for each of 8 GPUs; a line
+	 * needs 10 KiB */
+	MAX_SERIES = 512,
+	MAX_PANELS = 96, /* maximum number of panels: 96 panels are a picture 12 000 pixels high */
+	/* maximum number of lines shown in a panel: more colours would be hard to distinguish */
+	SHOWN = 8,
+	/* maximum length of a line's name in bytes; the legend has room for up to half of it */
+	LABEL = 64,
+	DEFAULT_POINT = 6,      /* number of decimals of stored values that have no unit */
+	LEFT = 60, /* pixels left of the time axis, reserved for the numbers of the vertical axis */
 	LEGEND = LEFT + PLOT_W + 14, NAMES = 198, NUMBER = 48,
 	WIDTH = LEGEND + 20 + NAMES + 3 * NUMBER + 14,
 	ROW = 16,
-	/* maximum number of slots after widening; if more are left, slots on both sides of a gap in
+	/* maximum number of slots after merging; if more are left, slots before and after a gap in
 	 * time are merged, too */
 	MAX_KEPT = SLOTS * 3 / 4,
 };
@@ -28,10 +33,11 @@ enum {
 /* Fields that are drawn without -f, in the order of their panels. Fields with the same title
  * share a panel. */
 static const struct drawn {
-	const char *field, *title, *what; /* text at the end of a line's name, after the instance */
+	/* what: text at the end of a line's name, after the instance; NULL: none */
+	const char *field, *title, *what;
 	/* bits W_*: kinds of records for which the field is drawn; 0: all kinds */
 	u16 kinds;
-	bool separate;                    /* each instance gets a panel of its own */
+	bool separate; /* true: each instance of the field gets a panel of its own */
 } drawn_fields[] = {
 	{ "engine.busy", "engines busy", NULL, 0, false },
 	{ "busy", "engines busy", "whole device", 0, false },
@@ -64,14 +70,15 @@ struct panel {
 	char title[2 * LABEL], unit[LABEL];
 	u8 title_n, unit_n;
 	struct series *shown[SHOWN];
-	/* number of series in shown[]; number of series not shown; set when drawn */
+	/* nshown: number of lines in shown[]; more: number of lines of the panel that are not
+	 * shown; both are set when the picture is drawn */
 	size_t nshown, more;
 };
 
 /* The values of one line in a panel. */
 struct series {
 	u64 key, sample; /* sample: number of the last sample with a value of this line */
-	u64 entity;      /* hash of the client, process or the like; the same in all panels */
+	u64 entity; /* hash that identifies the client, process or other entity in all panels */
 	struct panel *panel;
 	size_t from, to;
 	i64 sum, n;
@@ -87,7 +94,7 @@ struct series {
 /* A column of the time axis. Times are in microseconds since the first sample. */
 struct slot {
 	i64 from, to;
-	bool broken; /* there is a gap in time between the previous slot and this one */
+	bool broken; /* true: there is a gap in time between the previous slot and this one */
 };
 
 static struct {
@@ -95,10 +102,10 @@ static struct {
 	/* In us. first, last: times of the first and last sample as in the records, negative if
 	 * unknown; step: time between the last two samples; end: length of the time axis. */
 	i64 first, last, step, end;
-	/* width of a slot in us, after slots were widened; 0: each sample has its own slot */
+	/* width of a slot in us, after slots were merged; 0: each sample has its own slot */
 	i64 width;
-	/* number of samples; how often the clock went back; number of values for which there was no
-	 * room */
+	/* samples: number of samples; went_back: how often the clock went back; dropped: number of
+	 * values that were too large, or for which no panel or line was free */
 	u64 samples, went_back, dropped;
 	/* any: there was at least one sample; counted: the records have no times, so samples are
 	 * drawn at distances of 1 s */
@@ -164,7 +171,7 @@ static void series_merge_slots(struct series *s, const u16 *to)
 }
 
 /* Merges slots of the time axis, so that each slot is as wide as a pixel. gaps: true to keep slots
- * on both sides of a gap in time apart; if more than MAX_KEPT slots are left, they are merged,
+ * before and after a gap in time apart; if more than MAX_KEPT slots are left, they are merged,
  * too. */
 static void widen_slots(bool gaps)
 {
@@ -315,7 +322,8 @@ static struct str counter_split(struct str name, struct str *which)
 	put_str(&b, (struct str){ name.p, from });
 	put_str(&b, (struct str){ last + 1, name.e });
 	*which = (struct str){ from, last };
-	if (str_is(*which, "-")) /* "-" stands for the sum of all instances */
+	/* in the name of a counter, "-" stands for the sum of all instances */
+	if (str_is(*which, "-"))
 		*which = (struct str){ 0 };
 	return b.full ? name : (struct str){ b.p, b.p + b.n };
 }
@@ -548,7 +556,8 @@ void svg_unit(struct str unit)
 
 	if (!p || p->unit_n || !unit.p)
 		return;
-	drawing.last_panel = NULL; /* the next unit may belong to a value that is not drawn */
+	/* forget the panel: the next unit may belong to a value that is not drawn */
+	drawing.last_panel = NULL;
 	b.p = p->unit;
 	put_clean(&b, unit);
 	p->unit_n = (u8)b.n;
@@ -576,7 +585,7 @@ void svg_put(const struct plotids *id, const struct column *c, struct str inst, 
 		axis.dropped++;
 		return;
 	}
-	/* ID_COMM and ID_NAME are not used, because names may change */
+	/* ID_COMM and ID_NAME do not identify an entity here, because names may change */
 	for (size_t i = ID_CLIENT; i < ID_COUNT; i++)
 		if (str_len(id->text[i]) && (i != ID_PID || !str_len(id->text[ID_CLIENT])))
 			entity = text_hash(entity + i, id->text[i]);
@@ -646,7 +655,7 @@ void svg_record(struct out *o, struct buf *b, const struct record *r)
 /* Scale of the vertical axis of a panel. Values are in 10^-point of the unit. */
 struct scale {
 	i64 bottom, top, step;
-	u64 div; /* value that is written as 1 at the axis: all numbers are divided by it */
+	u64 div; /* value, in 10^-point of the unit, that is written as 1 at the axis */
 	u8 digits;               /* number of decimals of the numbers at the axis */
 	const char *lead, *unit; /* prefix and unit, such as "G" and "Hz" */
 };
@@ -693,7 +702,7 @@ static void scale_unit(struct scale *s, u8 unit)
 		  unit == U_RATE ? "B/s" :
 		  unit == U_CELSIUS ? "\xc2\xb0" "C" :
 		  unit == U_NS ? "s" : units[unit].name;
-	/* from: prefixes are used from this multiple of the base on. A unit without SI prefixes
+	/* from: the first prefix is used for values from base * from on. A unit without SI prefixes
 	 * uses "thousand" from 100 thousand on, and 25 000 is written in full. */
 	for (; i + 1 < LEN(leads[0]) && high / s->div >= base * from; i++) {
 		s->div *= base;
@@ -747,7 +756,7 @@ static void put_short(struct buf *b, i64 v, u64 div)
 		  n >= 999500 || n < 5 || a % div == 0 ? 0 : n >= 99950 ? 1 : n >= 995 ? 2 : 3);
 }
 
-/* --- writing the SVG text of the picture ------------------------------------------------------ */
+/* --- SVG text of the picture ------------------------------------------------------------------ */
 
 /* Writes a text in which each '%' is replaced by the next number of n[]. */
 static void put_numbered(struct buf *b, const char *text, const i64 *n)
@@ -775,7 +784,8 @@ static void put_xml(struct buf *b, struct str s, size_t room)
 	while (s.p < s.e) {
 		size_t n = utf8_len(s.p, s.e), width = n > 2 ? 2 : 1, k = 0;
 
-		if (n == 0) /* the text ends within a character, whose bytes are left out */
+		/* the text was cut within a character: its incomplete bytes are left out */
+		if (n == 0)
 			return;
 		if (room < width + (s.p + n < s.e)) {
 			put_z(b, "\xe2\x80\xa6");
@@ -1119,8 +1129,8 @@ static void draw_panel(struct buf *b, struct panel *p, i64 y)
 	y += 24;
 	draw_grid(b, &c.scale, y, c.pixels);
 	put_numbered(b, "<g transform=\"translate(% %)scale(.1)\">\n", (const i64[]){ LEFT, y });
-	/* The first line is drawn last, over the others. Each path begins with the short line in
-	 * the legend. */
+	/* The lines are drawn in reverse order, so that the first line is on top. Each SVG path
+	 * begins with the short line beside the name in the legend. */
 	for (size_t i = p->nshown; i-- > 0;) {
 		const struct series *s = p->shown[i];
 

@@ -7,7 +7,7 @@
 #include "views/views.h"
 #include "sources/os/os.h"
 
-/* --- tracks that have been described in the output -------------------------------------------- */
+/* --- tracks whose description has been written ------------------------------------------------ */
 
 /* MAX_DESCRIBED: enough for the tracks of 650 devices or clients with 50 counters each. PROBES:
  * maximum number of slots of the hash table that are searched for a hash. */
@@ -22,7 +22,8 @@ static TABLE(u64, described, MAX_DESCRIBED, MAX_DESCRIBED, "tracks of a timeline
 static bool is_described(u64 hash)
 {
 	if (!table_has(&described.t, MAX_DESCRIBED - 1)) {
-		/* no warning is needed: without the table, the output is only longer */
+		/* The failed allocation is not reported as a loss: without the table of described
+		 * tracks, the output is only longer. */
 		described.t.dropped = 0;
 		return false;
 	}
@@ -51,14 +52,14 @@ static void forget_described(void)
 		memset(described.rows, 0, MAX_DESCRIBED * sizeof(*described.rows));
 }
 
-/* --- the place of a record in the timeline ---------------------------------------------------- */
+/* --- position of a record in the timeline ----------------------------------------------------- */
 
 enum { TITLE_BYTES = 512, NAME_BYTES = 1024 };
 
 /* Position of the current record in the timeline: its time, and the track that its values belong
  * to. comm, event, subject and unit point to texts of the record. */
 static struct {
-	u32 run;            /* number of the run, from struct out */
+	u32 run;            /* number of the run, a copy of out.run */
 	u64 time;           /* time of the record, ns */
 	/* sum of the intervals (dt) of all records so far, ns; used as the time of records without
 	 * one */
@@ -83,7 +84,8 @@ static u64 hash_number(u64 h, u64 n)
 	char bytes[8];
 
 	for (size_t i = 0; i < sizeof(bytes); i++)
-		/* little-endian, so that the hash is the same on all machines */
+		/* the bytes are hashed in little-endian order, so that the hash is the same on all
+		 * machines */
 		bytes[i] = (char)(u8)(n >> 8 * i);
 	return hash64_more(h, str_of(bytes, sizeof(bytes)));
 }
@@ -144,7 +146,8 @@ static void place_field(u8 kind, const struct field *f)
 	else if (part == UNIT)
 		place.unit = v->s;
 	else if (part == SYMBOL)
-		/* replaces the address, because the field ip comes before symbol */
+		/* the symbol replaces the address as the subject, because the field ip comes before
+		 * symbol */
 		place.subject = symbol_name(v->s);
 	else if (part == IP || (part == NAME && kind == K_COUNTER))
 		place.subject = v->s;
@@ -190,7 +193,7 @@ static void place_find(const struct out *o, const struct record *r)
 		place.process = hash_number(hash_text(start, LIT("process")), place.pid) | 1;
 }
 
-/* --- the values of a record ------------------------------------------------------------------- */
+/* --- fields of a record that become counters -------------------------------------------------- */
 
 static bool is_number(const struct val *v)
 {
@@ -283,7 +286,9 @@ static const struct str no_subject;
  * current record. process, owner: write the description of the track of a process or entity;
  * counter: writes a value; instant: writes a perf sample. */
 struct timeline {
-	void (*begin)(struct out *o, struct buf *b); /* called before each record; or NULL */
+	/* writes what must precede the current record, such as the times of the clocks; may be
+	 * NULL */
+	void (*begin)(struct out *o, struct buf *b);
 	void (*process)(struct out *o, struct buf *b);
 	void (*owner)(struct out *o, struct buf *b);
 	void (*counter)(struct out *o, struct buf *b, const struct field *f);
@@ -307,7 +312,9 @@ static void timeline_record(const struct timeline *t, struct out *o, struct buf 
 	for (size_t i = 0; i < r->n && r->kind != K_SAMPLE; i++)
 		if (is_counter(o, &r->f[i]))
 			t->counter(o, b, &r->f[i]);
-	if (b->full) { /* the record will be discarded, and all descriptions in it */
+	/* the record does not fit in b and will be discarded, together with the descriptions that
+	 * were written for it */
+	if (b->full) {
 		forget_described();
 		o->headed = headed;
 	}
@@ -732,7 +739,8 @@ static void chrome_counter(struct out *o, struct buf *b, const struct field *f)
 
 	event_begin(o, b, name_of(place.subject, f), 'C');
 	chrome_time(b);
-	if (place.pid) /* Chrome shows the id as a part of the counter's name */
+	/* Chrome shows the member "id" of the event as a part of the counter's name */
+	if (place.pid)
 		put_member(b, ",\"id\":", str_of(place.text, place.title.n));
 	put_member(b, ",\"args\":{", str_len(unit) ? unit : LIT("value"));
 	put_c(b, ':');

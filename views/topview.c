@@ -8,15 +8,18 @@
 enum { MAX_GAUGES = 255, UNKNOWN_BUSY = 255, MAX_GAUGE_ROWS = 16, GRAPH_ROWS = 3, GAUGE_WIDTH = 44,
        GAUGE_NAME = 13,
        GAUGE_VALUE = 9, TEXT = 256,
-       DATES_FROM = 1000000000, /* in seconds since 1970: a smaller time is not a date */
-       LEAST_NAME = 7 /* minimum width of a cut name, or of a PCI slot such as 03:00.0 */ };
+       /* a time in seconds below this number is a time since boot, not a date */
+       DATES_FROM = 1000000000,
+       /* minimum width in cells of a cut name, or of a PCI slot such as 03:00.0 */
+       LEAST_NAME = 7 };
 
-/* --- values of each device that are shown ----------------------------------------------------- */
+/* --- values of a device that the screen shows ------------------------------------------------- */
 
 struct gauge {
 	struct str name;
 	struct val now;
-	/* maximum in bytes; 0: unknown. Not used for values in per cent, whose maximum is 100 % */
+	/* maximum of the gauge in bytes; 0: unknown. Not used for gauges in per cent, whose maximum
+	 * is 100 %. */
 	u64 max;
 };
 
@@ -30,7 +33,9 @@ struct devview {
 	u8 ngauges;
 	struct gauge gauges[MAX_GAUGES];
 	u16 nfacts;        /* number of bytes used in facts[] */
-	char facts[TEXT];  /* texts, each with a NUL: busy, memory, then others by importance */
+	/* facts about the device as texts that each end with a NUL: busy, memory, then the others
+	 * by importance */
+	char facts[TEXT];
 };
 static TABLE(struct devview, devviews, MAX_DEVICES, 1, "devices on the screen");
 
@@ -156,7 +161,7 @@ static void facts_read(struct devview *p, const struct record *r, const struct v
 	for (size_t i = 0; i < LEN(facts); i++)
 		put_fact(&b, r, &facts[i]);
 	while (b.n && b.p[b.n - 1])
-		b.n--; /* the buffer was full: remove the text that is incomplete */
+		b.n--; /* the buffer was full: remove the last fact, which is incomplete */
 	p->nfacts = (u16)b.n;
 }
 
@@ -239,7 +244,7 @@ static void put_bar(struct screen *s, int row, int col, int width, u64 n, u64 ma
 	if (width <= 0)
 		return;
 	halves = max ? (int)muldiv(n < max ? n : max, 2 * (u64)width, max) : 0;
-	/* at least half a cell for a value that is printed as 0.1 % or more */
+	/* draw at least half a cell for a value that is printed as 0.1 % or more */
 	halves += max && n && !halves && n >= max / 2000;
 	for (int i = 0; i < width; i++)
 		if (2 * i + 1 < halves)
@@ -389,8 +394,8 @@ static void put_device_line(struct screen *s, int row, u32 device, int from, boo
 		return;
 	}
 	for (size_t i = 0; i < LEN(words); i++) {
-		/* after: number of cells to keep free for the identity, which comes later in
-		 * words[] */
+		/* number of cells to keep free after this word for the identity, which comes later
+		 * in words[] */
 		struct str least_id = identity_cut(d, id, LEAST_NAME), word = words[i];
 		int after = i < 2 ? (int)str_len(least_id) + (id.p < id.e) : 0;
 
@@ -626,7 +631,8 @@ static void put_client(struct screen *s, int row, const struct top *t, const str
 		} else if (c->key == 'P') {
 			if (record_busy(r, &busy)) {
 				put_dec(&b, (busy + 50) / 100, 1, 1);
-				/* no green and yellow, which are unreadable on a white screen */
+				/* green and yellow are not used, because they are unreadable on a
+				 * white screen */
 				style |= busy >= 50 && !chosen ?
 					 BOLD | (busy >= 80000 ? RED : 0) : 0;
 			} else {
@@ -690,7 +696,7 @@ static void put_clients(struct screen *s, struct top *t, int row, int rows, stru
 		    "as root, or: setcap cap_sys_ptrace+ep gpustat");
 }
 
-/* --- the menu, the help and the frame --------------------------------------------------------- */
+/* --- sort menu, help and frame of the screen -------------------------------------------------- */
 
 static void put_menu(struct screen *s, const struct top *t, int row)
 {
@@ -787,7 +793,9 @@ static void put_time(struct buf *b, i64 us)
 	if (us >= (i64)DATES_FROM * 1000000) {
 		put_iso(b, (u64)us);
 		b->p[from + 10] = ' ';
-		b->n -= 6; /* tenths of seconds are enough: 2025-11-20 04:00:00.1 */
+		/* six characters are removed, so that tenths of seconds remain: 2025-11-20
+		 * 04:00:00.1 */
+		b->n -= 6;
 	} else if (us >= 0) {
 		put_dec(b, (u64)us / 1000, 3, 3);
 		put_c(b, 's');

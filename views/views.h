@@ -196,9 +196,10 @@ struct oarow {
 	const u64 *slots; /* raw counters, OA_SLOTS elements; NULL if nothing was counted */
 	bool stored; /* true: slots[] has the raw values of one report, not differences */
 	const struct oaprog *prog;
-	/* values of the counters: the results of the equations in prog */
+	/* values of the metric set's counters, computed by the equations in prog */
 	const union oaval *values;
-	/* with --raw: selects the raw counters in slots[] to show instead of prog's; else NULL */
+	/* option --raw: plan of the raw counters in slots[] to show instead of the counters of
+	 * prog; NULL without --raw */
 	const struct oaplan *raw;
 };
 
@@ -238,16 +239,16 @@ struct run {
 	/* entity of kind K_RUN: its counters are the command's use of the device since its start,
 	 * the maximum of its memory, and the energy of the device */
 	struct entity e;
-	/* readings from which commands/run.c computes the counters of e. first: values at the
-	 * start; level: memory at the last reading */
+	/* readings from which commands/run.c computes the counters of e. first: values at the start
+	 * of the command; level: memory at the last reading */
 	struct entity first, level;
 	u32 device;      /* index in devices[]; NONE if the command used no device */
 	struct str command;
 	u64 used;        /* maximum of the device memory that the command has used, bytes */
 	bool has_used;
 	bool estimated;  /* true: a part of the energy is computed from power readings and time */
-	/* busy time of the whole device; length of all intervals in which it was known; both in
-	 * ns */
+	/* busy: busy time of the whole device in ns; measured: length in ns of the intervals in
+	 * which the busy time was known */
 	u64 busy, measured;
 	/* facts about the command, indexed by enum runfact; UINT64_MAX if unknown; times in ns */
 	u64 facts[RUN_FACTS];
@@ -307,7 +308,8 @@ enum {
 	/* the value identifies the entity: each row of long CSV (csv without -f) has it, in a
 	 * column or as a part of `instance` */
 	W_ID = 1 << 21,
-	W_META = 1 << 22,   /* the column describes the record itself; it has no row in long CSV */
+	/* the column describes the record itself and not the entity; it has no row in long CSV */
+	W_META = 1 << 22,
 	/* the value is a total since a start: it does not decrease during a run */
 	W_TOTAL = 1 << 23,
 	W_LABEL = 1 << 24,  /* formats of metrics.c: the value is a label of the record's metrics */
@@ -491,7 +493,8 @@ struct out {
 	u8 time;   /* format of times (-t), enum timefmt */
 	bool grouped; /* format line: counts have commas between the thousands, as 1,234,567 */
 	i32 offset; /* offset of local time from UTC, in seconds east */
-	/* The next members are for the formats of metrics.c; timelines use `now`, too. */
+	/* The members from `host` to `self_bytes` are for the formats of metrics.c; the formats of
+	 * timeline.c use `now`, too. */
 	const char *host; /* graphite, statsd, collectd: name of this machine; NULL: localhost */
 	i64 now;          /* time of this sample: ns on CLOCK_REALTIME */
 	i64 interval;     /* format collectd: time between two samples, ns; 0 if unknown */
@@ -500,16 +503,18 @@ struct out {
 	 * time of this sample on these clocks in ns, 0 if unknown. */
 	u32 run;
 	i64 monotonic, boottime;
-	/* The members below are the state of the output between two records. */
+	/* The members from `headed` on are the state of the output between two records. */
 	bool headed;     /* true after the header was written; format svg: after the first record */
 	bool ran;        /* format table: true after the first sample */
-	u8 line_records; /* option -1: number of records on the current line; 2 also means more */
-	/* number of lines since the last header, with the header; number of lines of the current
-	 * sample */
+	/* 0 if the current line (option -1) has no record yet, 1 after the first record; format
+	 * line: 2 after the second */
+	u8 line_records;
+	/* lines: number of lines since the last header, including the header; sample_lines: number
+	 * of lines of the current sample */
 	size_t lines, sample_lines;
 	u8 kind;
-	/* number of elements used in cells[]; number of columns or metric series that did not
-	 * fit */
+	/* ncells: number of elements used in cells[]; lost: number of columns or metric series that
+	 * did not fit */
 	size_t ncells, lost;
 	u16 shown[MAX_CELLS];    /* indexes in cells[] of the output columns, from left to right */
 	struct cell cells[MAX_CELLS];
@@ -595,7 +600,8 @@ enum { COLOUR = 7 /* mask of the colour bits in a style, RED to GREY; 0: no colo
 struct screen {
 	u16 rows, cols;
 	bool ascii, plain; /* ascii: only ASCII characters are drawn; plain: no colours */
-	/* true: the terminal shows the cells `was`; false: unknown, all cells are written */
+	/* true: the terminal shows the cells `was`; false: its content is unknown, so all cells are
+	 * written */
 	bool known;
 	struct screen_row {
 		u32 now[SCREEN_COLS], was[SCREEN_COLS];
@@ -639,10 +645,12 @@ void profile_draw(struct screen *s, const struct profhead *h, u8 tables, u64 top
 /* HISTORY: number of samples that are kept for a graph, more than the widest graph shows. */
 enum { HISTORY = 512, FILTER_BYTES = 64 };
 enum topmode { TOP_LIST, TOP_FILTER, TOP_SORT, TOP_HELP,
-	       TOP_REPLAY /* no mode: index of the hints about keys for TOP_LIST in a replay */ };
+	       /* not a mode: index in hints[] of the hints about keys that TOP_LIST has in a
+	        * replay */
+	       TOP_REPLAY };
 
 struct top {
-	/* The next members are what the screen shows. */
+	/* The members from `devs` to `high` are the data that the screen shows. */
 	/* indexes of devices and clients, filtered and sorted by the caller */
 	const u32 *devs, *rows;
 	size_t ndevs, nrows, nall; /* nall: number of clients before filtering */
@@ -650,7 +658,7 @@ struct top {
 	/* columns and lines of the terminal, if it is larger than the grid that is drawn (struct
 	 * screen); otherwise wide is 0 */
 	size_t wide, high;
-	/* The next members are what the user has chosen. */
+	/* The members from `mode` to `on_devices` are chosen by the user. */
 	/* mode: enum topmode; sort: column by which clients are sorted; choice: column under the
 	 * cursor of the sort menu */
 	u8 mode, sort, choice;
@@ -666,8 +674,9 @@ struct top {
 	int speed;
 	i64 time;
 	u64 malformed;
-	/* at: row under the cursor; first: first client shown; left: number of columns scrolled out
-	 * at the left; dev_first: first device shown; help_first: first line of the help shown */
+	/* at: index in rows[] of the row under the cursor; first: first client shown; left: number
+	 * of columns scrolled out at the left; dev_first: first device shown; help_first: first
+	 * line of the help shown */
 	size_t at, first, left, dev_first, help_first;
 	char filter[FILTER_BYTES];
 	u8 filter_n;
