@@ -1161,12 +1161,12 @@ static void folder_found(void *found, const char *path, struct str star)
 	*(bool *)found = true;
 }
 
-/* Returns whether a folder below `path` matches the pattern. */
-static bool folder_exists(const char *path, const char *pattern)
+/* Returns whether find() accepts a folder or file below `path` that matches the pattern. */
+static bool folder_exists(const char *path, const char *pattern, folder_fn *find)
 {
 	bool found = false;
 
-	match_folders(roots.sys, path, str_z(pattern), (struct str){ 0 }, folder_found, &found);
+	match_folders(roots.sys, path, str_z(pattern), (struct str){ 0 }, find, &found);
 	return found;
 }
 
@@ -1191,7 +1191,7 @@ static void node_register(const char *name)
 		device = device_in_folder(roots.sys, dir);
 	if (device == NONE) {
 		/* A missing device is counted only once: with its primary node, if it has one. */
-		if (kind != N_RENDER || !folder_exists(path, "drm/card*"))
+		if (kind != N_RENDER || !folder_exists(path, "drm/card*", folder_found))
 			device_missing(path);
 		return;
 	}
@@ -1542,25 +1542,24 @@ static bool device_number(u32 n, const char *leaf, u64 *v)
  * to its sysfs files. Only APUs have a voltage with the label vddnb (amdgpu_pm.c). Without hwmon
  * labels: an APU has a video memory of at most 1 GiB and at most half of the GTT size, whose vendor
  * is unknown. A graphics card of unknown memory vendor (before GCN 3, or a virtual function) has a
- * PCI link, a fan, a power limit, or more video memory. */
+ * PCI link, a fan, a power limit, or more video memory. An APU whose memory is all GTT (MI300A) has
+ * 0 bytes of video memory, and may have a PCI link and a power limit. */
 static bool is_apu(u32 n)
 {
 	const char *path = sysdirs[n].path;
 	u64 vram, gtt, lanes;
-	bool found = false;
 	struct str line;
 
-	match_folders(roots.sys, path, (struct str)STR("hwmon/hwmon*/in*_label"),
-		      (struct str){ 0 }, vddnb_find, &found);
-	return found ||
+	return folder_exists(path, "hwmon/hwmon*/in*_label", vddnb_find) ||
 	       (device_number(n, "mem_info_vram_total", &vram) &&
 		device_number(n, "mem_info_gtt_total", &gtt) &&
-		vram && vram <= 1 << 30 && vram <= gtt / 2 &&
-		!(read_line(path, "mem_info_vram_vendor", &line) && !str_is(line, "unknown")) &&
-		!scan_link(sysfs_text(n, "current_link_width"), D_LINK_WIDTH, &lanes) &&
-		!folder_exists(path, "hwmon/hwmon*/fan*") &&
-		!folder_exists(path, "hwmon/hwmon*/pwm*") &&
-		!folder_exists(path, "hwmon/hwmon*/power*_cap"));
+		vram <= 1 << 30 && vram <= gtt / 2 &&
+		(!vram ||
+		 (!(read_line(path, "mem_info_vram_vendor", &line) && !str_is(line, "unknown")) &&
+		  !scan_link(sysfs_text(n, "current_link_width"), D_LINK_WIDTH, &lanes) &&
+		  !folder_exists(path, "hwmon/hwmon*/fan*", folder_found) &&
+		  !folder_exists(path, "hwmon/hwmon*/pwm*", folder_found) &&
+		  !folder_exists(path, "hwmon/hwmon*/power*_cap", folder_found))));
 }
 
 static void probe_device(u32 n)

@@ -752,6 +752,36 @@ static void t_apu(void)
 	check(devices[1].apu, "the voltage of a north bridge");
 }
 
+/* MI300A: all its memory is GTT. kfd lists its CPUs and its GPU as separate nodes, so that kfd does
+ * not report an APU. Since Linux 6.18, amdgpu has no file of video memory on it. */
+static void t_mi300a(void)
+{
+	const u64 gtt = 134972432384, used = 5368709120;
+	u64 v = 1;
+
+	machine("amdgpu", "active\n");
+	file_put("mem_info_vram_total", "0\n");
+	file_put("mem_info_vram_used", "0\n");
+	file_put("mem_info_gtt_total", "134972432384\n");
+	file_put("mem_info_gtt_used", "5368709120\n");
+	file_put("current_link_width", "16\n");
+	file_put("hwmon/hwmon1/power1_cap", "550000000\n");
+	src_sysfs.start();
+	src_sysfs.sample();
+	check(devices[1].apu, "MI300A: an APU, though it has a PCI link and a power limit");
+	check(entity_used(&devices[1].e, devices[1].apu, &v) && v == used,
+	      "MI300A: the memory in use is that of GTT");
+	check_u64(device_memory_size(&devices[1]), gtt, "MI300A: the memory size is that of GTT");
+	machine("amdgpu", "active\n");
+	file_put("mem_info_gtt_total", "134972432384\n");
+	file_put("mem_info_gtt_used", "5368709120\n");
+	src_sysfs.start();
+	src_sysfs.sample();
+	check(!entity_used(&devices[1].e, devices[1].apu, &v) &&
+	      device_memory_size(&devices[1]) == 0,
+	      "MI300A, Linux 6.18: without files of video memory, the memory is unknown, not 0");
+}
+
 /* Two cards of msm: the first has a display controller only. */
 static void t_owner(void)
 {
@@ -893,6 +923,7 @@ int main(void)
 	t_throttle();
 	t_link();
 	t_apu();
+	t_mi300a();
 	t_owner();
 	t_no_device();
 	t_profiling();
