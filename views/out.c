@@ -968,7 +968,7 @@ static void put_engine(struct buf *b, const struct field *f)
 		put_human(b, f->v);
 }
 
-enum { MAX_ENGINES = 512 };
+enum { MAX_ENGINES = MAX_COUNTERS /* an entity has no more counters */ };
 
 /* The engines of the record that is being written, in the order of its fields. */
 static struct {

@@ -30,7 +30,7 @@ struct devview {
 	u32 serial, n;     /* serial number of the device's entity; number of samples so far */
 	bool known;        /* true: the busy value was known in at least one sample */
 	u8 busy[HISTORY];  /* ring buffer for the graph: how busy, in per cent, or UNKNOWN_BUSY */
-	u8 ngauges;
+	u16 ngauges;       /* number of gauges of the device; gauges[] has the first of them */
 	struct gauge gauges[MAX_GAUGES];
 	u16 nfacts;        /* number of bytes used in facts[] */
 	/* facts about the device as texts that each end with a NUL: busy, memory, then the others
@@ -43,7 +43,8 @@ static void add_gauge(struct devview *p, struct str name, const struct val *now,
 		      const struct val *max)
 {
 	if (p->ngauges < MAX_GAUGES)
-		p->gauges[p->ngauges++] = (struct gauge){ name, *now, max ? max->n : 0 };
+		p->gauges[p->ngauges] = (struct gauge){ name, *now, max ? max->n : 0 };
+	p->ngauges++;
 }
 
 /* Stores the values of a device's gauges from its record: memory, engines, other loads. */

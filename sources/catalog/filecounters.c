@@ -224,7 +224,11 @@ static void list_files(void)
 
 	if (folder_open(&d) < 0)
 		return;
-	while ((name = dir_next(&d)) && nnames++ < MAX_FOLDER_NAMES) {
+	while ((name = dir_next(&d))) {
+		if (nnames++ == MAX_FOLDER_NAMES) {
+			registry.dropped++;
+			break;
+		}
 		/* Files whose names begin with a dot are not read: a program may be writing such a
 		 * file, to rename it when it is complete. */
 		bool readable = name[0] != '.' && file_text(d.fd, name, &text);

@@ -107,11 +107,32 @@ static void t_errors(void)
 	}
 }
 
+static void t_full(void)
+{
+	u32 had = driverlist.n, bad = 0, n;
+	const struct table *full;
+	char name[32];
+
+	for (u32 i = had; i < MAX_DRIVER_EVENTS; i++) {
+		snprintf(name, sizeof(name), "event %u", (unsigned)i);
+		bad += driver_slot(PROVIDER_MSM, str_z(name)) != i;
+	}
+	check(!bad && driver_slot(PROVIDER_MSM, LIT("event 511")) == 511, "full table: the events before the limit are found");
+	check(driver_slot(PROVIDER_MSM, LIT("one more")) == MAX_DRIVER_EVENTS && provider_msm.open(MAX_DRIVER_EVENTS) == -ENOENT,
+	      "full table: one more event has no number, and is not opened");
+	listed.n = 0;
+	event_add(LIT("msm/another/"), LIT(""), LIT("no room"));
+	full = table_full(&n);
+	check(listed.n == 0 && full && n == 2 && strcmp(full->name, "counters of GPU drivers") == 0,
+	      "full table: it is reported by its name");
+}
+
 int main(void)
 {
 	t_names();
 	t_slots();
 	t_values();
 	t_errors();
+	t_full();
 	return unit_end();
 }

@@ -131,6 +131,53 @@ static void t_values(void)
 	check(provider_file.read(level, &v, &total) == -ENOENT, "no folder is named");
 }
 
+/* Fills the tables: 4096 counters, 256 files, and a folder of 4096 names. */
+static void t_full(void)
+{
+	static char lines[FILE_BYTES];
+	struct buf b = BUF(lines);
+	u32 had = filelist.nlines, dropped = registry.dropped, n, bad = 0;
+	const struct table *full;
+
+	setenv("GPUSTAT_COUNTERS", in_folder("lines"), 1);
+	for (u32 i = 0; i <= MAX_LINES; i++) {
+		put_c(&b, 'n');
+		put_u64(&b, i);
+		put_z(&b, " 1\n");
+	}
+	put_file(in_folder("lines/all"), lines, b.n);
+	provider_file.find[FIND_ALL]();
+	check(filelist.nlines == MAX_LINES && registry.dropped - dropped == had + 1,
+	      "full table of counters: each counter without room is counted");
+	check(number_of("all", LIT("n0")) == had && number_of("all", LIT("n4000")) == had + 4000,
+	      "full table of counters: those before the limit are found");
+	full = table_full(&n);
+	check(full && n == had + 1 && strcmp(full->name, "counters of files") == 0,
+	      "full table of counters: it is reported by its name");
+	had = filelist.nfiles;
+	dropped = registry.dropped;
+	setenv("GPUSTAT_COUNTERS", in_folder("files"), 1);
+	for (u32 i = 0; i <= MAX_FILES; i++)
+		put(in_folder("files/f%u", (unsigned)i), "\n");
+	provider_file.find[FIND_ALL]();
+	check(filelist.nfiles == MAX_FILES && registry.dropped - dropped == had + 1,
+	      "full table of files: each file without room is counted");
+	for (u32 i = 0; i < MAX_FILES; i++)
+		bad += file_number(str_z(filelist.files[i].name)) != i;
+	full = table_full(&n);
+	check(!bad && full && n == had + 1 && strcmp(full->name, "files of counters") == 0,
+	      "full table of files: those before the limit are found, and it is reported by its name");
+	dropped = registry.dropped;
+	setenv("GPUSTAT_COUNTERS", in_folder("names"), 1);
+	for (u32 i = 0; i < MAX_FOLDER_NAMES; i++)
+		put(in_folder("names/.%u", (unsigned)i), "");
+	provider_file.find[FIND_ALL]();
+	check(registry.dropped == dropped, "a folder of 4096 names is read whole");
+	put(in_folder("names/.last"), "");
+	provider_file.find[FIND_ALL]();
+	check(registry.dropped == dropped + 1, "a folder of 4097 names: it is counted that names were not read");
+}
+
 int main(void)
 {
 	folder_begin("filecounters");
@@ -138,6 +185,7 @@ int main(void)
 	t_names();
 	t_files();
 	t_values();
+	t_full();
 	shell("rm -rf \"$D\"");
 	return unit_end();
 }

@@ -76,6 +76,34 @@ static void t_read(void)
 	check(provider_hwmon.open(3) == -ENOENT, "the channel is gone");
 }
 
+static void t_full(void)
+{
+	u32 had = hwmonlist.n, dropped = registry.dropped, n, bad = 0;
+	const struct table *full;
+
+	file_is("hwmon9/name", "many\n");
+	for (u32 i = 0; i <= MAX_SENSORS; i++)
+		put(in_folder("class/hwmon/hwmon9/in%u_input", (unsigned)i), "7\n");
+	listed.n = 0;
+	provider_hwmon.find[FIND_ALL]();
+	check(hwmonlist.n == MAX_SENSORS && registry.dropped - dropped >= had + 1,
+	      "full table: each sensor without room is counted");
+	full = table_full(&n);
+	check(full && n == registry.dropped - dropped && strcmp(full->name, "hwmon sensors") == 0,
+	      "full table: it is reported by its name");
+	for (u32 i = had; i < MAX_SENSORS; i++)
+		bad += strcmp(hwmonlist.sensors[i].dir, "hwmon9") != 0 ||
+		       strncmp(hwmonlist.sensors[i].chan, "in", 2) != 0;
+	check_u64(bad, 0, "full table: the sensors before the limit are right");
+	for (u32 i = MAX_SENSORS - 1; i < MAX_SENSORS; i++) {
+		u64 v = 0, total;
+
+		check(provider_hwmon.open(i) == 0 && provider_hwmon.read(i, &v, &total) == 0 && v == 7,
+		      "full table: the last sensor can be read");
+		provider_hwmon.close(i);
+	}
+}
+
 int main(void)
 {
 	folder_begin("hwmoncounters");
@@ -83,6 +111,7 @@ int main(void)
 	t_list();
 	t_again();
 	t_read();
+	t_full();
 	shell("rm -rf \"$D\"");
 	return unit_end();
 }

@@ -100,8 +100,52 @@ static void t_pci_id(void)
 	shell("rm -rf \"$D\"");
 }
 
+/* Fills the tables of metric sets, counters and streams. */
+static void t_full(void)
+{
+	static const struct oaset any;
+	static const char choices[MAX_OA_SLOTS + 1];
+	const struct device d = { .driver = "i915", .dev = "card0" };
+	const struct oadef def = { .name = STR("c") };
+	const struct oaplatform *p = oaplatform_by_pci(0x9a49);
+	u32 dropped = registry.dropped, n, bad = 0;
+	const struct table *full;
+
+	oalist.nsets = oalist.nslots = 0;
+	for (u32 i = 0; i < MAX_OA_SLOTS; i++)
+		bad += oa_slot(0, &choices[i]) != i;
+	check(!bad && oa_slot(0, &choices[5]) == 5, "full table of counters: those before the limit are found");
+	check(oa_slot(0, &choices[MAX_OA_SLOTS]) == MAX_OA_SLOTS && slot_open(MAX_OA_SLOTS) == -ENOENT,
+	      "full table of counters: one more has no number, and is not opened");
+	table_has(&oalist_tables.sets, 0);
+	oalist.sets[0] = (struct listed){ .set = any };
+	list_counter(&d, 0, &def);
+	check(registry.dropped == dropped + 1, "full table of counters: one that cannot be listed is counted");
+	full = table_full(&n);
+	check(full && n == 2 && strcmp(full->name, "OA counters") == 0, "full table of counters: its name");
+	for (n = 0; n < MAX_SETS_LISTED && registry.dropped == dropped + 1; n++) {
+		oalist.nslots = 0;
+		list_file(&oapack, n, &d, p);
+		list_file(&oabasic, n, &d, p);
+	}
+	check(p && oalist.nsets == MAX_SETS_LISTED && registry.dropped > dropped + 1 && oalist.sets[0].gpu == 0 &&
+	      oalist.sets[MAX_SETS_LISTED - 1].gpu == n - 1, "full table of metric sets: one more is counted");
+	full = table_full(&n);
+	check(full && strcmp(full->name, "OA metric sets") == 0, "full table of metric sets: its name");
+	table_has(&oalist_tables.streams, MAX_STREAMS - 1);
+	for (u32 i = 0; i < MAX_STREAMS; i++)
+		oalist.streams[i] = (struct stream){ .opened = 1, .gpu = 100 + i };
+	oalist.slots[0] = (struct oaslot){ .gpu = 7 };
+	check(slot_open(0) == -ENOSPC, "full table of streams: the counter of one more GPU is not opened");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "OA streams") == 0, "full table of streams: its name");
+	oalist.nsets = oalist.nslots = 0;
+	memset(oalist.streams, 0, MAX_STREAMS * sizeof(*oalist.streams));
+}
+
 int main(void)
 {
+	t_full();
 	t_spoiled();
 	t_pci_id();
 	oalist.nslots = 2;

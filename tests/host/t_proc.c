@@ -848,6 +848,107 @@ static void t_fields(void)
 	      !procfield_find(S(""), &file, &level, &unit), "fields that are not offered are not found");
 }
 
+/* Returns how many rows of the table with this name were left out since the last call. */
+static u32 left_out(const char *name)
+{
+	const struct table *t;
+	u32 n, sum = 0;
+
+	while ((t = table_full(&n)))
+		sum += strcmp(t->name, name) == 0 ? n : 0;
+	return sum;
+}
+
+/* Fills each table and adds one row: those before the limit are right, the others are counted. */
+static void t_full(void)
+{
+	static char b[1 << 20], c[1 << 20];
+	struct buf all = BUF(b), one = BUF(c);
+	const struct small_file *f;
+	char name[64];
+	u32 dropped, bad = 0;
+	u64 total;
+
+	copy();
+	for (u32 i = 0; i <= MAX_DISKS; i++) {
+		put_z(&all, "8 0 sd");
+		put_u64(&all, i);
+		put_z(&all, " 0 0 2 0 0 0 1 0 0 5\n");
+	}
+	dropped = registry.dropped;
+	host.ndisks = 0;
+	disks_parse(str_of(all.p, all.n));
+	check(!all.full && host.ndisks == MAX_DISKS && registry.dropped == dropped + 1 && left_out("disks") == 1,
+	      "full table of disks: one more is counted");
+	for (u32 i = 0; i < MAX_DISKS; i++) {
+		snprintf(name, sizeof(name), "sd%u", (unsigned)i);
+		bad += disk_find(str_z(name)) != i || host.disks[i].seen != host.reading || host.disks[i].was[DK_READ] != 2;
+	}
+	snprintf(name, sizeof(name), "sd%u", (unsigned)MAX_DISKS);
+	check(!bad && disk_find(str_z(name)) == MAX_DISKS && disk_read(&(struct row){ .arg = DK_READ }, str_z(name), &total, &total) == -ENOENT,
+	      "full table of disks: those before the limit are right, one more is unknown");
+
+	shell("mkdir -p $D/sys/many");
+	for (u32 i = 0; i <= MAX_ZONES; i++) {
+		snprintf(name, sizeof(name), "sys/many/zone%u", (unsigned)i);
+		put(name, "");
+	}
+	dropped = registry.dropped;
+	zones_find("many", S("zone"));
+	for (u32 i = 1; i < MAX_ZONES; i++)
+		bad += str_order(zone_inst(&host.zones[i - 1]), zone_inst(&host.zones[i])) >= 0;
+	check(!bad && host.nzones == MAX_ZONES && registry.dropped == dropped + 1 && left_out("thermal and energy zones") == 1,
+	      "full table of zones: those before the limit are sorted, one more is counted");
+
+	memset(buckets.procs, 0, sizeof(buckets.procs));
+	host.nprocs = 0;
+	dropped = registry.dropped;
+	for (u32 pid = 1; pid <= MAX_PROCS; pid++)
+		bad += proc_add(pid, 7) != &host.procs[pid];
+	check(!bad && !proc_add(MAX_PROCS + 1, 7) && registry.dropped == dropped + 1 && left_out("processes with I/O") == 1,
+	      "full table of processes: one more is counted");
+	for (u32 pid = 1; pid <= MAX_PROCS; pid++)
+		bad += proc_find(pid, 7) != pid;
+	check(!bad && !proc_find(MAX_PROCS + 1, 7), "full table of processes: those before the limit are found");
+	memset(buckets.procs, 0, sizeof(buckets.procs));
+	host.nprocs = 0;
+
+	memset(buckets.smalls, 0, sizeof(buckets.smalls));
+	host.nsmalls = 0;
+	dropped = registry.dropped;
+	for (u32 i = 0; i < MAX_SMALL; i++) {
+		snprintf(name, sizeof(name), "cpu%u", (unsigned)i);
+		bad += small_find(SM_CLOCK, str_z(name)) != &host.smalls[i];
+	}
+	check(!bad && small_get(SM_CLOCK, S("cpu4096"), &f) == -ENOENT && registry.dropped == dropped + 1 &&
+	      left_out("files of one number") == 1, "full table of files: one more is unknown, and counted");
+	check(small_find(SM_CLOCK, S("cpu4095")) == &host.smalls[MAX_SMALL - 1], "full table of files: the last one is found");
+	memset(buckets.smalls, 0, sizeof(buckets.smalls));
+	host.nsmalls = 0;
+
+	snprintf(name, sizeof(name), "cpu%u", (unsigned)MAX_CPUS - 1);
+	check(cpu_row(str_z(name), &bad) && bad == CPU_FIRST + MAX_CPUS - 1, "the last CPU that Linux can have has a row");
+	snprintf(name, sizeof(name), "cpu%u", (unsigned)MAX_CPUS);
+	check(!cpu_row(str_z(name), &bad), "a CPU with a number that Linux cannot have has none");
+
+	for (u32 i = 0; i < sizeof(c) / 6; i++)
+		put_z(&one, "a 1 b\n");
+	host.text_used = host_tables.text_bytes.most - text_sources[F_STAT].cap / 2;
+	dropped = registry.dropped;
+	put_bytes("proc/stat", one.p, one.n);
+	texts[F_STAT].reading = host.reading - 1;
+	text_fill(&texts[F_STAT], &text_sources[F_STAT]);
+	check(texts[F_STAT].n == 0 && left_out("bytes of /proc") == 1, "full table of texts: the file is not read, and counted");
+	host.text_used = 0;
+	put_bytes("proc/loadavg", one.p, TEXT_PART - 1);
+	text_fill(&texts[F_LOADAVG], &text_sources[F_LOADAVG]);
+	check(texts[F_LOADAVG].n == TEXT_PART - 1 && registry.dropped == dropped, "a file as large as its buffer, less one byte");
+	host.text_used = 0;
+	put_bytes("proc/loadavg", one.p, TEXT_PART);
+	text_fill(&texts[F_LOADAVG], &text_sources[F_LOADAVG]);
+	check(registry.dropped == dropped + 1, "a file that fills its buffer is counted, because it may be longer");
+}
+
 static void t_nothing(void)
 {
 	shell("rm -rf $D/proc $D/sys && mkdir $D/proc $D/sys");
@@ -888,6 +989,7 @@ int main(void)
 	t_truncated();
 	t_truncated_lists();
 	t_fields();
+	t_full();
 	t_nothing();
 	shell("rm -rf $D");
 	return unit_end();

@@ -1329,6 +1329,32 @@ static void t_engines(void)
 	check_u64(hidden, 0, "engines: at least one is shown");
 }
 
+/* As many engines as an entity can have: all are shown, or counted in "+N". */
+static void t_engines_full(void)
+{
+	static char text[MAX_COUNTERS * 16];
+	static struct field all[MAX_COUNTERS];
+	const struct record r = { .f = all, .n = MAX_COUNTERS };
+	struct buf b = { .p = text, .cap = sizeof(text) };
+	struct str s, w, v, last = { 0 };
+	size_t shown = 0;
+	u64 more = 0;
+
+	for (size_t k = 0; k < r.n; k++)
+		all[k] = (struct field){ .col = column_of("engine", "busy"), .inst = str_z(k + 1 < r.n ? "e" : "z"),
+					 .v = { .type = V_INT, .unit = U_PERCENT, .n = 100 } };
+	cell_engines(&b, &r, (struct cellargs){ .width = UINT16_MAX });
+	for (s = made(&b); str_word(&s, &w) && str_word(&s, &v); shown++)
+		last = w;
+	check(!b.full && shown == MAX_COUNTERS && str_is(last, "z"), "1024 engines: all are shown");
+	b.n = 0;
+	cell_engines(&b, &r, (struct cellargs){ .width = 40 });
+	for (s = made(&b), shown = 0; str_word(&s, &w) && *w.p != '+' && str_word(&s, &v);)
+		shown++;
+	check(*w.p == '+' && scan_u64((struct str){ w.p + 1, w.e }, &more) == w.e && shown + more == MAX_COUNTERS,
+	      "1024 engines: those shown and those counted in +N are all engines");
+}
+
 /* Every line, with its header, fits in the requested width. */
 static void t_widths(void)
 {
@@ -1565,6 +1591,7 @@ int main(void)
 	t_profiles();
 	t_full();
 	t_engines();
+	t_engines_full();
 	t_widths();
 	t_left_out();
 	t_many();

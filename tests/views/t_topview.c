@@ -188,6 +188,25 @@ static void t_layout(void)
 	check(gauge_layout_get(&scr).graph == 3 && gauge_layout_get(&scr).across == 1, "8 columns");
 }
 
+/* More gauges than a device has room for: the screen shows how many it left out. */
+static void t_full(void)
+{
+	const struct gauge_layout layout = { .graph = 9, .from = 10, .across = 1, .width = 60 };
+	struct devview *p;
+
+	check(table_has(&devviews.t, 0), "a device on the screen");
+	p = &devviews.rows[0];
+	for (u32 i = 0; i <= MAX_GAUGES + 44; i++)
+		add_gauge(p, LIT("vcn"), &(struct val){ .type = V_INT, .n = i }, NULL);
+	check(p->ngauges == 300 && p->gauges[MAX_GAUGES - 1].now.n == MAX_GAUGES - 1 && p->nfacts == 0,
+	      "300 gauges: those before the limit are right, the others are counted");
+	screen_new(17, 80);
+	put_device(&scr, 0, 16, 0, &layout);
+	check(str_find(row_text(16), LIT("+285 more")), "300 gauges: 15 are shown, and the number of the others");
+	memset(p, 0, sizeof(*p));
+	check(device_rows(&(struct devview){ .ngauges = 300 }, 1, 16) == 16, "300 gauges: their rows");
+}
+
 /* --- clients ---------------------------------------------------------------------------------- */
 
 static void t_columns(void)
@@ -349,6 +368,7 @@ int main(void)
 	t_texts();
 	t_counts();
 	t_layout();
+	t_full();
 	t_identity();
 	t_columns();
 	t_widths();
