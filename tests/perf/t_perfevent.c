@@ -843,6 +843,56 @@ static void test_real(void)
 	perf_close();
 }
 
+/* Returns how many rows of the table with this name were left out since the last call. */
+static u32 left_out(const char *name)
+{
+	const struct table *t;
+	u32 n, sum = 0;
+
+	while ((t = table_full(&n)))
+		sum += strcmp(t->name, name) == 0 ? n : 0;
+	return sum;
+}
+
+/* Fills each table and adds one row: those before the limit are right, the others are counted. */
+static void test_full(void)
+{
+	static struct member two[] = { { 1000001, 1000001 }, { 1000002, 1000002 } };
+	struct target t = { .tasks = two, .ntasks = 2, .split = SPLIT_THREAD };
+	const struct scope at = { .cpu = -1, .task = 1 };
+	u32 dropped = registry.dropped;
+	struct count *c;
+
+	reset(NULL);
+	left_out("");
+	event(PERF_TYPE_SOFTWARE, 1);
+	table_all(&sites_table);
+	for (u32 i = 0; i + 1 < MAX_SITES; i++)
+		sites[i] = (struct site){ SITE_ALL, .pid = i + 1, .tid = i + 1 };
+	nrows.sites = MAX_SITES - 1;
+	check(site_get(&t, -1, 1, 0) == MAX_SITES - 1 && sites[MAX_SITES - 1].tid == 1000001 && site_get(&t, -1, 1, 0) == MAX_SITES - 1,
+	      "full table of sites: the last one is found");
+	check(site_get(&t, -1, 2, 0) == MAX_SITES && !count_new(1, &t, &(struct scope){ .cpu = -1, .task = 2 }) &&
+	      registry.dropped == dropped + 1 && left_out("CPUs or tasks") == 2, "full table of sites: a count of one more is counted as dropped");
+	table_all(&counts_table);
+	nrows.counts = MAX_COUNTS - 2;
+	c = count_new(1, &t, &at);
+	check(c == &counts[MAX_COUNTS - 1] && c->site == MAX_SITES - 1, "full table of counts: the last one is right");
+	check(!count_new(1, &t, &at) && registry.dropped == dropped + 2 && left_out("events on CPUs or tasks") == 1,
+	      "full table of counts: one more is counted");
+	nrows.counts = 0;
+	c = count_new(1, &t, &at);
+	for (u32 i = 2; i <= 3; i++) {
+		event(PERF_TYPE_SOFTWARE, i);
+		count_new(i, &t, &at);
+	}
+	rows_make(false);
+	check(counts[1].row == MAX_SITES && evrows[MAX_SITES].site == MAX_SITES - 1 && counts[2].row == 0 && counts[3].row == 0 &&
+	      registry.dropped == dropped + 4 && left_out("rows of events") == 2, "full table of rows: each count without a row is counted");
+	memset(evrows, 0, evrows_table.ready * sizeof(*evrows));
+	nrows.counts = nrows.evrows = nrows.sites = 0;
+}
+
 int main(void)
 {
 	make_machine();
@@ -858,6 +908,7 @@ int main(void)
 	test_places();
 	test_elsewhere();
 	test_shared_ring();
+	test_full();
 	test_real();
 	remove_machine();
 	return unit_end();

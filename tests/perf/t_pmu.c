@@ -244,6 +244,69 @@ static void t_descriptors(void)
 	check_u64(fds_open(), had, "no folder of tracefs is left open");
 }
 
+/* Returns how many rows of the table with this name were left out since the last call. */
+static u32 left_out(const char *name)
+{
+	const struct table *t;
+	u32 n, sum = 0;
+
+	while ((t = table_full(&n)))
+		sum += strcmp(t->name, name) == 0 ? n : 0;
+	return sum;
+}
+
+/* Fills each table and adds one row: those before the limit are right, the others are reported. */
+static void t_full(void)
+{
+	u32 dropped = registry.dropped, had = nrows.pmus, bad = 0, n = 0;
+	const struct names *l;
+	struct names *names;
+	const char *kept_path = NULL;
+	char name[256];
+
+	left_out("");
+	for (u32 i = 0; i <= MAX_NAMES; i++)
+		put(in_folder("many/e%u", (unsigned)i), "");
+	l = names_read(INSIDE, "many");
+	for (u32 i = 1; i < l->n; i++)
+		bad += str_order(name_at(l, i - 1), name_at(l, i)) >= 0;
+	check(!bad && l->n == MAX_NAMES && registry.dropped == dropped + 1,
+	      "full list of names: those before the limit are sorted, one more is counted");
+	names = pmulist.folders[INSIDE];
+	names->n = 0;
+	names->used = NAMES_HEAD;
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (; registry.dropped == dropped + 1 && n < MAX_NAMES; n++)
+		names_add(&folder_tables[INSIDE], names, name);
+	check(n == (NAMES_BYTES - NAMES_HEAD) / sizeof(name) + 1 && names->n == n - 1 && left_out("bytes of names of events") == 1 &&
+	      str_len(name_at(names, names->n - 1)) == 255, "full list of names: one more long name is counted");
+
+	for (u32 i = had; i + 1 < MAX_PMUS; i++) {
+		snprintf(name, sizeof(name), "q%u/type", (unsigned)i);
+		pmu_file(name, "9\n");
+		snprintf(name, sizeof(name), "q%u", (unsigned)i);
+		bad += pmu_open(str_z(name)) != i + 1;
+	}
+	pmu_file("more/type", "9\n");
+	check(!bad && nrows.pmus == MAX_PMUS - 1 && pmu_open(LIT("more")) == NONE && left_out("PMUs") == 1,
+	      "full table of PMUs: one more is reported");
+	check(pmu_open(LIT("p")) != NONE && pmu_open(str_z(name)) == MAX_PMUS - 1, "full table of PMUs: those before the limit are found");
+
+	nrows.events = MAX_EVENTS - 2;
+	check_str(add("cs"), "", "the last event");
+	check(nrows.events == MAX_EVENTS - 1 && events[MAX_EVENTS - 1].type == PT_SOFTWARE && str_find(add("cs"), LIT("more than 4096 events")) &&
+	      nrows.events == MAX_EVENTS - 1, "full table of events: one more is refused with a message");
+	nrows.events = 0;
+
+	for (n = 0; n == 0 || kept_path; n++) {
+		snprintf(name, sizeof(name), "/bin/%0240u", (unsigned)n);
+		kept_path = path_keep(text_put(NONE, str_z(name)));
+		bad += kept_path && strcmp(kept_path, name) != 0;
+	}
+	check(!bad && n > 60 && left_out("bytes of probes' paths") == 1, "full table of paths: those before the limit are kept, one more is reported");
+}
+
 int main(void)
 {
 	folder_begin("pmu");
@@ -262,6 +325,7 @@ int main(void)
 	t_parsed();
 	t_tracefs();
 	t_descriptors();
+	t_full();
 	shell("rm -rf \"$D\"");
 	return unit_end();
 }

@@ -263,6 +263,24 @@ static void make_rings(void)
 	check_u64((u64)-rings_add(0, 0), EINVAL, "rings_add of zero pages is an error");
 }
 
+/* One ring more than there are CPUs: it is refused, and the table is reported by its name. */
+static void t_full_rings(void)
+{
+	u32 had = merge.nrings, n;
+	const struct table *full;
+
+	while (table_full(&n))
+		;
+	table_all(&merge.table);
+	merge.nrings = MAX_RINGS;
+	check(rings_add(-1, 1) == -ENOMEM, "full table of rings: one more is refused");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "rings of perf events") == 0, "full table of rings: its name");
+	merge.nrings = MAX_RINGS - 1;
+	check(rings_add(-1, 0) == -EINVAL, "the last ring has a row");
+	merge.nrings = had;
+}
+
 int main(void)
 {
 	u64 total = 0, wrong = 0;
@@ -322,6 +340,7 @@ int main(void)
 	t_again();
 	t_copy();
 	t_copy_corrupt();
+	t_full_rings();
 	rings_close();
 	check_u64(merge.nrings, 0, "rings_close removes all rings");
 	return unit_end();

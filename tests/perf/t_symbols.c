@@ -1297,6 +1297,59 @@ static void t_full(void)
 	check(symbols.dropped > 0, "files that do not fit are counted");
 }
 
+/* Returns how many rows of the table with this name were left out since the last call. */
+static u32 left_out(const char *name)
+{
+	const struct table *t;
+	u32 n, sum = 0;
+
+	while ((t = table_full(&n)))
+		sum += strcmp(t->name, name) == 0 ? n : 0;
+	return sum;
+}
+
+/* Tables of which only the last row is still free. */
+static void t_full_symbols(void)
+{
+	const u32 texts = symtab.text_n, maps = symtab.nmaps, free_map = symtab.free_map, syms = symtab.nsyms, ksyms = symtab.nksyms;
+	u32 at;
+
+	for (u32 i = 1; i <= symtab.nprocs; i++)
+		symtab.procs[i].dead = false;
+	left_out("");
+	symbols.dropped = 0;
+	table_all(&symbol_tables.text);
+	symtab.text_n = MAX_TEXT - 4;
+	at = text_add(S("abc"));
+	check(at == MAX_TEXT - 4 && strcmp(symtab.text + at, "abc") == 0, "full table of names: the last one is right");
+	check(!text_add(S("")) && symbols.dropped == 1 && left_out("bytes of names") == 1, "full table of names: one more is counted");
+	symtab.text_n = texts;
+	table_all(&symbol_tables.syms);
+	symtab.nsyms = MAX_SYMS - 1;
+	sym_add(7, 8, 0, 9);
+	sym_add(8, 8, 0, 9);
+	check(symtab.nsyms == MAX_SYMS && symtab.syms[MAX_SYMS - 1].addr == 7 && symbols.dropped == 2 && left_out("symbols") == 1,
+	      "full table of symbols: one more is counted");
+	symtab.nsyms = syms;
+	table_all(&symbol_tables.maps);
+	symtab.nmaps = MAX_MAPS - 2;
+	symtab.free_map = 0;
+	check(map_new() == MAX_MAPS - 1 && !map_new() && symbols.dropped == 3 && left_out("mappings") == 1,
+	      "full table of mappings: one more is counted");
+	symtab.nmaps = maps;
+	symtab.free_map = free_map;
+	table_all(&symbol_tables.ksyms);
+	symtab.nksyms = MAX_KSYMS - 1;
+	symtab.kernel_partial = false;
+	ksym_add(UINT64_C(0xffffffff81000000), 8, 0, S("last"));
+	check(symtab.nksyms == MAX_KSYMS && !symtab.kernel_partial, "full table of kernel symbols: the last one is right");
+	ksym_add(UINT64_C(0xffffffff81000008), 8, 0, S("more"));
+	check(symtab.nksyms == MAX_KSYMS && symtab.kernel_partial && symbols.dropped == 4 && left_out("kernel symbols") == 1,
+	      "full table of kernel symbols: one more is counted, and the list is marked as partial");
+	symtab.nksyms = ksyms;
+	symbols.dropped = 0;
+}
+
 /* The worst order of symbols for a quicksort: a file in this order once took 20 s to sort. */
 static void t_names_at_address(void)
 {
@@ -1369,6 +1422,7 @@ int main(void)
 	t_process_places();
 	t_kernel_places();
 	t_full();
+	t_full_symbols();
 	remove_root();
 	return unit_end();
 }

@@ -175,6 +175,33 @@ static void t_parts(void)
 	check(text_read("kernel/tracing") == -EISDIR && tp.text_n == (size_t)r, "a folder has no text");
 }
 
+/* Fills the tables of texts and fields: a tracepoint without room has fewer fields or none, and the
+ * table is reported. */
+static void t_full(void)
+{
+	const struct table *full;
+	u32 n;
+
+	while (table_full(&n))
+		;
+	nrows.events = 0;
+	add("sched:two", PT_TRACEPOINT);
+	table_all(&tp.fields_table);
+	tp.text_n = 0;
+	tp.nfields = MAX_TPFIELDS - 1;
+	check(tracepoints_read() == 0 && tracepoint_fields(1, &n) == &tp.fields[MAX_TPFIELDS - 1] && n == 1 &&
+	      tracepoint_find(1, "common_pid") && !tracepoint_find(1, "two_pid"), "full table of fields: those before the limit are right");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "fields of tracepoints") == 0, "full table of fields: its name");
+	tp.nfields = 0;
+	tp.text_n = MAX_TPTEXT - FORMAT_BYTES;
+	check(tracepoints_read() == -ENOMEM && !tracepoint_find(1, "common_pid"), "full table of texts: the tracepoint has no field");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "bytes of tracepoints' formats") == 0, "full table of texts: its name");
+	tp.text_n = 0;
+	check(tracepoints_read() == 0 && tracepoint_find(1, "two_pid"), "with room again it has its fields");
+}
+
 int main(void)
 {
 	folder_begin("tracepoint");
@@ -183,5 +210,6 @@ int main(void)
 	t_missing();
 	t_data();
 	t_parts();
+	t_full();
 	return unit_end();
 }

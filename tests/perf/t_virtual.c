@@ -109,6 +109,23 @@ static void t_engines(void)
 	check(!virtual_read(&e[1], &v), "an engine without clients has no value, not 0");
 }
 
+/* Fills the table of virtual counters and adds one. */
+static void t_full(void)
+{
+	u32 dropped = registry.dropped, n, first = nrows.events + 1;
+	const struct table *full;
+	u64 v;
+
+	for (n = 0; n < 2000 && !*add("duration_time"); n++)
+		;
+	check(n > 900 && n <= 1024 && registry.dropped == dropped + 1 && nrows.events == first + n - 1,
+	      "full table of counters: one more is counted, and no event is added (%u)", (unsigned)n);
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "counters of our own") == 0, "full table of counters: its name");
+	check(events[first].virt && virtual_read(&events[first], &v) && virtual_read(&events[nrows.events], &v),
+	      "full table of counters: the first and the last one can be read");
+}
+
 static void machine(const char *sys, const char *proc)
 {
 	pmulist.pmus_read = false;
@@ -127,5 +144,6 @@ int main(void)
 	t_xe();
 	machine("tests/trees/i915/sys", "tests/trees/i915/proc");
 	t_engines();
+	t_full();
 	return unit_end();
 }
