@@ -447,6 +447,28 @@ static void t_limits(void)
 	check(parse(line) == -1 && opt.nevents == MAX_LISTS, "64 lists of events");
 	check(parse(strcat(line, " -e b")) == EX_USAGE && opt.nevents == MAX_LISTS,
 	      "65 are too many");
+	for (int not = 0; not < 2; not++) {
+		str_copy(line, sizeof(line), not ? LIT("g --not a") : LIT("g -d a"));
+		for (int i = 1; i < MAX_SELECTORS; i++)
+			strcat(line, ",b");
+		check(parse(line) == -1 && (not ? opt.nnot : opt.ndevices) == MAX_SELECTORS, "16 devices, list %d", not);
+		check(parse(strcat(line, ",c")) == EX_USAGE, "17 are too many");
+	}
+	str_copy(line, sizeof(line), LIT("g -f busy"));
+	for (int i = 1; i < MAX_PATTERNS; i++)
+		strcat(line, ",temp");
+	check(parse(line) == -1 && opt.out.npatterns == MAX_PATTERNS, "320 fields");
+	check(parse(strcat(line, ",name")) == EX_USAGE, "321 are too many");
+	str_copy(line, sizeof(line), LIT("stat"));
+	for (int i = 1; i < MAX_SETS; i++)
+		strcat(line, " --set a");
+	check(parse(line) == -1 && opt.nsets == MAX_SETS - 1, "64 sets of events");
+	check(parse(strcat(line, " --set b")) == EX_USAGE && opt.nsets == MAX_SETS - 1, "65 are too many");
+	str_copy(line, sizeof(line), LIT("oa"));
+	for (int i = 0; i < MAX_METRICS; i++)
+		strcat(line, " --metrics a");
+	check(parse(line) == -1 && opt.oa.nmetrics == MAX_METRICS, "64 files of metric sets");
+	check(parse(strcat(line, " --metrics b")) == EX_USAGE && opt.oa.nmetrics == MAX_METRICS, "65 are too many");
 }
 
 /* --- help ------------------------------------------------------------------------------------- */

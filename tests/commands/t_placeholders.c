@@ -152,11 +152,31 @@ static void t_empty(void)
 	check_u64(b.n, 0, "an empty name after a newline");
 }
 
+/* The table of names is full: one more name has the number 0, and the table is reported. */
+static void t_full(void)
+{
+	u32 had = nnames, last, n;
+	const struct table *full;
+
+	while (table_full(&n))
+		;
+	table_all(&names.t);
+	nnames = MAX_NAMES - 1;
+	last = name_number(HIDDEN_COMMAND, LIT("last"));
+	check(last == placeholders[HIDDEN_COMMAND] && nnames == MAX_NAMES && name_number(HIDDEN_COMMAND, LIT("last")) == last,
+	      "full table of names: the last one is found");
+	check_str(str_z(file_of("proc/7/comm", LIT("more\n"))), "command0\n", "full table of names: one more is still replaced");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "replaced names") == 0, "full table of names: its name");
+	nnames = had;
+}
+
 int main(void)
 {
 	t_files();
 	t_links();
 	t_room();
 	t_empty();
+	t_full();
 	return unit_end();
 }

@@ -345,6 +345,39 @@ static void t_hostile(void)
 	}
 }
 
+/* A header with as many columns as there is room for, and with one more. */
+static void t_full(void)
+{
+	static char text[128 << 10];
+	const struct table *full;
+	u32 n;
+
+	while (table_full(&n))
+		;
+	for (u32 cells = MAX_COLUMNS; cells <= MAX_COLUMNS + 1; cells++) {
+		struct buf b = BUF(text);
+		long r;
+
+		put_z(&b, "time,dev,engine.busy");
+		for (u32 i = 3; i < cells; i++) {
+			put_z(&b, ",temp.t");
+			put_u64(&b, i);
+		}
+		put_z(&b, "\n1.5,card0,12.5");
+		for (u32 i = 3; i < cells; i++)
+			put_z(&b, ",7");
+		put_z(&b, "\n");
+		clear(str_of(b.p, b.n));
+		r = read_all(0);
+		full = table_full(&n);
+		if (cells == MAX_COLUMNS)
+			check(r == 0 && in.bad == 0 && !full && str_find(drawn(), LIT("t1023")), "1024 columns are drawn");
+		else
+			check(r == -ENOEXEC && str_len(drawn()) == 0 && full && strcmp(full->name, "columns of a CSV file") == 0,
+			      "1025 columns: the file is refused, and the table is reported");
+	}
+}
+
 /* --- the command ------------------------------------------------------------------------------ */
 
 static int plot(const char *text, const char *name)
@@ -404,6 +437,7 @@ int main(void)
 	cases(csvcases, LEN(csvcases));
 	cases(jsoncases, LEN(jsoncases));
 	t_hostile();
+	t_full();
 	t_command();
 	return unit_end();
 }

@@ -882,6 +882,25 @@ static void t_tries(void)
 	      "rows are tried until the driver accepts one, with at most 12 calls in a sample");
 }
 
+static void t_full(void)
+{
+	u32 dropped = registry.dropped, n, bad = 0;
+	const struct table *table;
+
+	while (table_full(&n))
+		;
+	ctl.nprocs = 0;
+	for (u32 i = 0; i <= MAX_PROCS; i++)
+		proc_note(1, 1 << 20 | i);
+	for (u32 i = 0; i < MAX_PROCS; i++)
+		bad += proc_find(1, 1 << 20 | i) != &procs.rows[i];
+	check(!bad && ctl.nprocs == MAX_PROCS && !proc_find(1, 1 << 20 | MAX_PROCS) && registry.dropped == dropped + 1,
+	      "full table of processes: those before the limit are found, one more is counted");
+	table = table_full(&n);
+	check(table && n == 1 && strcmp(table->name, "processes of NVIDIA GPUs") == 0, "full table of processes: its name");
+	ctl.nprocs = 0;
+}
+
 int main(void)
 {
 	t_memory();
@@ -900,5 +919,6 @@ int main(void)
 	t_free_fails();
 	t_tries();
 	t_minor();
+	t_full();
 	return unit_end();
 }

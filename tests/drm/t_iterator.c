@@ -439,6 +439,35 @@ static void read_whole(void)
 	check(!iterator_scan(), "a second look has none");
 }
 
+/* As many records as the table has room for are refused as a whole: /proc is scanned instead. A
+ * structure with more anonymous parts than there is room for lacks the members of the others. */
+static void full(void)
+{
+	struct layout l = { 0 };
+	const u8 anonymous[12] = { 0, 0, 0, 0, 7 };
+	const struct table *t;
+	u32 n;
+
+	while (table_full(&n))
+		;
+	put_file(in_folder("records"), "", 0);
+	truncate(in_folder("records"), (off_t)((size_t)MAX_RECORDS * sizeof(struct held)));
+	iterator.fd = open(in_folder("records"), O_RDONLY);
+	check_u64((u64)-records_read(), ENOMEM, "full table of records: an error");
+	close(iterator.fd);
+	t = table_full(&n);
+	check(t && n == 1 && strcmp(t->name, "descriptors of GPU nodes") == 0, "full table of records: its name");
+	truncate(in_folder("records"), (off_t)((size_t)(MAX_RECORDS - 4000) * sizeof(struct held)));
+	iterator.fd = open(in_folder("records"), O_RDONLY);
+	check_u64((u64)records_read(), MAX_RECORDS - 4000, "records up to the limit of one read before it");
+	close(iterator.fd);
+	memset(iterator.rows, 0, (size_t)iterator.table.ready * sizeof(struct held));
+	for (u32 i = 0; i <= MAX_NESTED; i++)
+		member_take(&l, &(struct nested){ .of = 1 }, anonymous, false);
+	check(l.nnext == MAX_NESTED && l.next[MAX_NESTED - 1].of == 1,
+	      "full list of anonymous parts: one more is not searched");
+}
+
 int main(void)
 {
 	folder_begin("t_iterator");
@@ -450,6 +479,7 @@ int main(void)
 	real();
 	program();
 	read_whole();
+	full();
 	taken();
 	used();
 	shell("rm -rf $D");

@@ -164,6 +164,35 @@ static void t_numbers(void)
 	said_are("", "and nothing is told");
 }
 
+/* Tables of which only the last row is still free. */
+static void t_full(void)
+{
+	const struct table *full;
+	u32 n, number;
+
+	while (table_full(&n))
+		;
+	known_paths.t.most = TRACE_PATHS;
+	table_all(&path_texts.t);
+	path_index.text_end = path_texts.t.most - 6;
+	number = trace_number(LIT("sys/z"));
+	check(number && str_is(trace_path(number), "sys/z"), "full table of texts: the last path is right");
+	check(!trace_number(LIT("sys/zz")) && trace_number(LIT("sys/z")) == number, "full table of texts: one more path has no number");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "bytes of paths") == 0, "full table of texts: its name");
+	path_index.text_end = 0;
+	table_all(&known_paths.t);
+	ntraced = TRACE_PATHS - 2;
+	number = trace_number(LIT("sys/w"));
+	check(number == TRACE_PATHS - 1 && !trace_number(LIT("sys/ww")), "full table of paths: one more has no number");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "paths") == 0, "full table of paths: its name");
+	fd_set_path(MAX_FDS, 1);
+	check(fd_path(MAX_FDS) == 0, "full table of descriptors: one more is not traced");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "traced descriptors") == 0, "full table of descriptors: its name");
+}
+
 int main(void)
 {
 	calls = BUF_Z(said);
@@ -176,6 +205,7 @@ int main(void)
 	t_files();
 	t_descriptors();
 	t_numbers();
+	t_full();
 	shell("rm -rf $D");
 	return unit_end();
 }

@@ -87,6 +87,26 @@ static void t_texts(void)
 	}
 }
 
+static void t_full(void)
+{
+	const struct table *full;
+	u32 n, bad = 0;
+
+	while (table_full(&n))
+		;
+	list_begin();
+	for (u32 pid = 1; pid <= MAX_LISTED + 1; pid++)
+		list_add(pid, pid % 3 == 0);
+	for (u32 pid = 1; pid <= MAX_LISTED; pid++)
+		bad += list_find(tree.now, pid) != (pid % 3 == 0);
+	check(!bad && tree.n[tree.now] == MAX_LISTED && list_find(tree.now, MAX_LISTED + 1) == -1,
+	      "full table: the processes before the limit are found");
+	check_u64(tree.living, (MAX_LISTED + 1) / 3, "full table: all processes of the tree are counted");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "processes of the machine") == 0, "full table: its name");
+	list_begin();
+}
+
 int main(void)
 {
 	self = (u32)getpid();
@@ -96,6 +116,7 @@ int main(void)
 	t_members();
 	t_pids();
 	t_texts();
+	t_full();
 	shell("rm -rf $D");
 	return unit_end();
 }

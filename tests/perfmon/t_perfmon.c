@@ -907,6 +907,73 @@ static void test_exit(void)
 	close(fd);
 }
 
+/* All contexts of the table are in use. */
+static void test_full_contexts(void)
+{
+	u32 most = ctxs.table.most, ready = ctxs.table.ready, n;
+	const struct table *full;
+	pfarg_ctx_t ctx = { 0 };
+	int last;
+
+	while (table_full(&n))
+		;
+	ctxs.table.most = ctxs.table.ready = ctxs.n;
+	last = pfm_create_context(&ctx, NULL, 0);
+	check(last >= 0 && ctx_find(last) == &ctxs.rows[ctxs.n - 1], "full table of contexts: the last one is right");
+	check(pfm_create_context(&ctx, NULL, 0) == -1 && errno == ENOMEM, "full table of contexts: one more is refused");
+	close(last);
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "contexts") == 0, "full table of contexts: its name");
+	ctxs.table.most = most;
+	ctxs.table.ready = ready;
+}
+
+/* Event sets, PMDs and formats: the last one that fits is right, one more is refused. */
+static void test_full_pools(void)
+{
+	static struct pfm_smpl_fmt all[MAX_FMTS];
+	static char names[MAX_FMTS][8];
+	struct ctx c = { .state = ST_UNLOADED };
+	const struct table *full;
+	u32 n, nfmts = 0;
+	struct set *s;
+
+	while (table_full(&n))
+		;
+	table_all(&pool_tables.sets);
+	for (u32 i = 0; i < MAX_EVTSETS - 1; i++)
+		pools.sets[i].used = true;
+	pools.sets[MAX_EVTSETS - 1].used = false;
+	s = ctx_add_set(&c, 5);
+	check(s == &pools.sets[MAX_EVTSETS - 1] && ctx_set(&c, 5) == s && !ctx_add_set(&c, 6) && !ctx_set(&c, 6),
+	      "full table of event sets: one more is refused");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "event sets") == 0, "full table of event sets: its name");
+	table_all(&pool_tables.pmds);
+	for (u32 i = 0; i < MAX_PMDS_USED - 1; i++)
+		pools.pmds[i].used = true;
+	pools.pmds[MAX_PMDS_USED - 1].used = false;
+	check(set_add_pmd(s, 3) == &pools.pmds[MAX_PMDS_USED - 1] && !set_add_pmd(s, 2) && s->pmds->num == 3 && !s->pmds->next,
+	      "full table of PMDs: one more is refused");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "PMDs in use") == 0, "full table of PMDs: its name");
+	ctx_del_set(&c, s);
+	memset(pools.sets, 0, MAX_EVTSETS * sizeof(*pools.sets));
+	memset(pools.pmds, 0, MAX_PMDS_USED * sizeof(*pools.pmds));
+	for (u8 i = 0; i < MAX_FMTS; i++) {
+		snprintf(names[i], sizeof(names[i]), "f%u", i);
+		all[i] = (struct pfm_smpl_fmt){ .fmt_name = names[i], .fmt_uuid = { 100, i }, .fmt_handler = handles };
+	}
+	while (nfmts < MAX_FMTS && pfm_register_fmt(&all[nfmts]) == 0)
+		nfmts++;
+	check(nfmts == MAX_FMTS - 3 && errno == ENOSPC && fmt_by_name(names[nfmts - 1]) == &all[nfmts - 1] && !fmt_by_name(names[nfmts]),
+	      "full table of formats: one more is refused");
+	while (nfmts)
+		pfm_unregister_fmt(all[--nfmts].fmt_uuid);
+	check(!fmt_by_name(names[0]) && pfm_register_fmt(&all[0]) == 0 && pfm_unregister_fmt(all[0].fmt_uuid) == 0,
+	      "after that there is room again");
+}
+
 static void test_pools(void)
 {
 	enum { MANY = 400 }; /* more than CPUs of most machines */
@@ -926,6 +993,7 @@ static void test_pools(void)
 	setrlimit(RLIMIT_NOFILE, &few);
 	check(make(&ctx, NULL, 0) == -1 && errno == EMFILE, "the limit of descriptors limits the contexts");
 	setrlimit(RLIMIT_NOFILE, &most);
+	test_full_contexts();
 	while (n > 0)
 		close(fds_[--n]);
 	fds_[0] = make(&ctx, NULL, 0);
@@ -983,5 +1051,6 @@ int main(void)
 	test_callbacks();
 	test_exit();
 	test_pools();
+	test_full_pools();
 	return unit_end();
 }

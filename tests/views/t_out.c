@@ -1449,6 +1449,9 @@ static void t_many(void)
 	clients[c].other = text_put(NONE, (struct str){ text, text + n });
 	put_client(&clients[c].e, 1, 1);
 	record_make(&rec, &clients[c].e, &live);
+	for (size_t i = n = 0; i < rec.n; i++)
+		n += rec.f[i].col->group && strcmp(rec.f[i].col->group, "other") == 0;
+	check(n == 512 && rec.lost == 5000 - 512, "the first 512 unknown keys are fields, the others are counted");
 	check(record_get(&rec, NULL, "skipped") && record_get(&rec, NULL, "dropped"),
 	      "a client with 5000 unknown keys still reports skipped and dropped keys");
 	b = fresh();

@@ -258,6 +258,33 @@ static void t_many(void)
 	check(strstr(p, "values had no room") != NULL, "the other series are counted");
 }
 
+/* One panel more than a picture can have. */
+static void t_full_panels(void)
+{
+	struct plotids id = card("device");
+	const struct table *full;
+	char dev[16];
+	const char *p;
+	u32 n;
+
+	clear();
+	while (table_full(&n))
+		;
+	svg_begin(0, 1000000);
+	for (int i = 0; i <= MAX_PANELS; i++) {
+		snprintf(dev, sizeof(dev), "card%d", i);
+		id.text[ID_DEV] = str_z(dev);
+		svg_put(&id, column_of("engine", "busy"), S("render"), whole(50), false);
+	}
+	check(drawing.npanels == MAX_PANELS && strncmp(drawing.panels[MAX_PANELS - 1].title, "card95", 6) == 0,
+	      "full table of panels: the last one is right");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "panels") == 0, "full table of panels: one more is reported");
+	p = picture();
+	check(strstr(p, ">card0") && strstr(p, ">card95") && !strstr(p, "card96"), "the others are drawn");
+	check(strstr(p, "1 value") != NULL, "the picture has the number of values without a panel");
+}
+
 static void t_scales(void)
 {
 	static const struct { i64 min, max; u8 unit, point; bool fine; i64 bottom, top, step; const char *lead; } rows[] = {
@@ -406,6 +433,7 @@ int main(void)
 	t_names();
 	t_parts();
 	t_many();
+	t_full_panels();
 	t_scales();
 	t_numbers();
 	t_values();
