@@ -8,7 +8,8 @@
 enum {
 	/* bytes of the buffer: twice the longest record that gpustat writes */
 	RUN_BYTES = 2 * OUT_BYTES,
-	UNESCAPED_BYTES = 64 << 10,
+	/* bytes of the texts of a record: those that identify its entity are stored twice */
+	UNESCAPED_BYTES = 2 * REC_TEXT,
 	MAX_REPORTED = 3, /* number of malformed lines that get a message of their own */
 };
 
@@ -187,18 +188,20 @@ static u32 hex4(const char *p)
 	return scan_num((struct str){ b, b + 6 }, &v) == b + 6 ? (u32)v : 0xfffd;
 }
 
+/* Returns a text of JSON, which json_string() has checked, with its escapes replaced. A backslash is
+ * never its last byte. */
 static struct str unescape(struct str s)
 {
 	static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
 	size_t start = reader.unescaped.n;
 
-	if (s.p == s.e || !memchr(s.p, '\\', str_len(s)))
+	if (!memchr(s.p, '\\', str_len(s)))
 		return s;
 	while (s.p < s.e) {
 		const char *c;
 		u32 u;
 
-		if (*s.p != '\\' || s.p + 1 >= s.e) {
+		if (*s.p != '\\') {
 			put_c(&reader.unescaped, *s.p++);
 			continue;
 		}
@@ -386,7 +389,7 @@ bool runrec_read(struct runrec *j, struct str s)
 
 	*j = (struct runrec){ .time = -1, .dt = -1 };
 	reader.unescaped = table_buf(&reader_tables.text);
-	return s.p < s.e && json_object(j, &at, keys, 0) && at.p == s.e;
+	return s.p < s.e && json_object(j, &at, keys, 0) && at.p == s.e && !reader.unescaped.full;
 }
 
 /* Calls to() for each value of a record that runrec_read() has checked: only for numbers, or if

@@ -234,6 +234,28 @@ static void t_provider(void)
 	check(!gpu_counter_exclusive(0), "a counter of the registry does not keep others away");
 }
 
+static void t_full(void)
+{
+	u32 dropped = registry.dropped, n;
+	const struct gpucounter last = { .desc = 7, .gpu = 9 };
+	const struct counter_info info = { .vendor = S("linux"), .name = S("drm/x/-/y") };
+	const struct table *full;
+
+	while (table_full(&n))
+		;
+	table_all(&gpulist_table);
+	gpulist.ncounters = MAX_GPU_COUNTERS - 1;
+	listed.n = 0;
+	add(&last, &info);
+	check(gpulist.ncounters == MAX_GPU_COUNTERS && memcmp(&gpulist.counters[MAX_GPU_COUNTERS - 1], &last, sizeof(last)) == 0 &&
+	      listed_has("16383 linux: drm/x/-/y"), "full table: the last counter is right");
+	listed.n = 0;
+	add(&last, &info);
+	full = table_full(&n);
+	check(gpulist.ncounters == MAX_GPU_COUNTERS && registry.dropped == dropped + 1 && listed.n == 0 && full && n == 1 &&
+	      strcmp(full->name, "counters of GPUs") == 0, "full table: one more is counted, and it is reported by its name");
+}
+
 int main(void)
 {
 	folder_begin("gpucounters");
@@ -245,6 +267,7 @@ int main(void)
 	t_memory();
 	t_frames();
 	t_provider();
+	t_full();
 	check(scans == 0, "folders of devices were not read for this");
 	shell("rm -rf \"$D\"");
 	return unit_end();

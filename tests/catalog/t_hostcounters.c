@@ -129,6 +129,28 @@ static void t_read(void)
 	check_u64(trims, 2, "files are closed");
 }
 
+static void t_full(void)
+{
+	u32 dropped = registry.dropped, n, bad = 0;
+	struct hostcounter h = { .what = "text", .unit = "", .rule = R_LEVEL };
+	const struct table *full;
+
+	listed.n = 0;
+	while (table_full(&n))
+		;
+	for (u32 i = hostlist.n; i < MAX_HOST_COUNTERS; i++) {
+		snprintf(h.name, sizeof(h.name), "disk/d%u/read", (unsigned)i);
+		host_found(&h);
+		bad += hostlist.n != i + 1 || strcmp(hostlist.counters[i].name, h.name) != 0;
+	}
+	check(!bad && registry.dropped == dropped, "full table: the counters before the limit are right");
+	str_copy(h.name, sizeof(h.name), LIT("disk/more/read"));
+	host_found(&h);
+	full = table_full(&n);
+	check(hostlist.n == MAX_HOST_COUNTERS && registry.dropped == dropped + 1 && full && n == 1 &&
+	      strcmp(full->name, "counters of the host") == 0, "full table: one more is counted, and it is reported by its name");
+}
+
 int main(void)
 {
 	t_cpu_numbers();
@@ -136,5 +158,6 @@ int main(void)
 	t_recommended();
 	t_all();
 	t_read();
+	t_full();
 	return unit_end();
 }

@@ -293,6 +293,25 @@ static void t_mounts(void)
 	      "which no capability changes");
 }
 
+static void t_full(void)
+{
+	const struct probed *p;
+	const struct table *full;
+	u32 n;
+
+	while (table_full(&n))
+		;
+	table_all(&probe_table);
+	probe.nrows = MAX_PROBED - 1;
+	p = row_add("last", "", PROBE_ABSENT, "x");
+	check(p == &probe.rows[MAX_PROBED - 1].p && strcmp(p->source, "last") == 0, "full table: the last row is right");
+	p = row_add("more", "", PROBE_ABSENT, "x");
+	full = table_full(&n);
+	check(p == &probe.spare.p && probe.nrows == MAX_PROBED && strcmp(probe.rows[MAX_PROBED - 1].p.source, "last") == 0 && full &&
+	      n == 1 && strcmp(full->name, "rows of doctor") == 0, "full table: one more is not shown, and it is reported by its name");
+	probe.nrows = 0;
+}
+
 int main(void)
 {
 	folder_begin("probe");
@@ -308,6 +327,7 @@ int main(void)
 	t_no_room();
 	t_id_name();
 	t_mounts();
+	t_full();
 	shell("rm -rf \"$D\"");
 	return unit_end();
 }

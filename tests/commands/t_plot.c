@@ -348,7 +348,8 @@ static void t_hostile(void)
 /* A header with as many columns as there is room for, and with one more. */
 static void t_full(void)
 {
-	static char text[128 << 10];
+	enum { UNESCAPED = 128 << 10 }; /* bytes of texts of a record */
+	static char text[256 << 10];
 	const struct table *full;
 	u32 n;
 
@@ -375,6 +376,16 @@ static void t_full(void)
 		else
 			check(r == -ENOEXEC && str_len(drawn()) == 0 && full && strcmp(full->name, "columns of a CSV file") == 0,
 			      "1025 columns: the file is refused, and the table is reported");
+	}
+	for (u32 more = 0; more < 2; more++) {
+		struct buf b = BUF(text);
+
+		put_z(&b, REC "\n" DEV "\"name\":\"\\n");
+		memset(text + b.n, 'x', UNESCAPED - 1 + more);
+		b.n += UNESCAPED - 1 + more;
+		put_z(&b, "\"}\n" REC "\n");
+		clear(str_of(b.p, b.n));
+		check(read_all(0) == 0 && in.bad == more, "JSON: escaped texts of %u bytes", UNESCAPED + more);
 	}
 }
 

@@ -567,6 +567,22 @@ static void t_devices(void)
 	      "devices with a render node only are counted, too");
 }
 
+static void t_full_nodes(void)
+{
+	u32 had = sysfs.nnodes, dropped = registry.dropped, n;
+	const struct table *full;
+
+	while (table_full(&n))
+		;
+	table_all(&sysfs_tables.nodes);
+	sysfs.nnodes = MAX_NODES - 1;
+	check(node_new() == &nodes[MAX_NODES - 1] && !node_new() && registry.dropped == dropped + 1,
+	      "full table of nodes: one more is counted");
+	full = table_full(&n);
+	check(full && n == 1 && strcmp(full->name, "nodes of devices") == 0, "full table of nodes: its name");
+	sysfs.nnodes = had;
+}
+
 /* Scans, after a restart of the watches: /sys is read. */
 static void scan(void)
 {
@@ -916,6 +932,7 @@ int main(void)
 	t_listing();
 	t_denied();
 	t_room();
+	t_full_nodes();
 	t_devices();
 	t_unplugged();
 	t_nvidia();

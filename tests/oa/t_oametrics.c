@@ -179,7 +179,7 @@ static void t_text(void)
 /* --- equations -------------------------------------------------------------------------------- */
 
 static struct oaprog prog, prog2;
-static char text_b[1 << 16], why_b[256];
+static char text_b[1 << 19], why_b[256];
 static struct buf why;
 
 /* Compiles a set with the given counter elements. */
@@ -461,6 +461,35 @@ static void t_refers(void)
 	check(!make(big, &devices2[0]) && why.n > 0, "257 counters are refused");
 	big[41 * MAX_OA_COUNTERS] = '\0';
 	check(make(big, &devices2[0]) && prog.n == MAX_OA_COUNTERS, "256 counters are accepted");
+}
+
+/* Equations that need more instructions than there is room for. */
+static void t_full(void)
+{
+	enum { SUMS = 80 };
+	static char b[sizeof(text_b) - 200];
+	struct buf o = { .p = b, .cap = sizeof(b) - 1 };
+	u64 sum[OA_SLOTS], wrong = 0;
+	union oaval v[MAX_OA_COUNTERS];
+
+	for (u32 i = 0; i < MAX_OA_COUNTERS; i++) {
+		put_z(&o, "<counter symbol_name='c");
+		put_u64(&o, i);
+		put_z(&o, "' data_type='uint64' equation='C 1 READ");
+		for (int k = 0; k < SUMS; k++)
+			put_z(&o, " C 1 READ UADD");
+		put_z(&o, "'/>");
+	}
+	b[o.n] = '\0';
+	fill(sum);
+	sum[OA_C + 1] = 3;
+	check(!o.full && make(b, &devices2[0]) && prog.n > 100 && prog.bad > 0 && prog.n + prog.bad == MAX_OA_COUNTERS,
+	      "full table of instructions: %u counters, %u without room", prog.n, prog.bad);
+	check(str_find(str_of(why.p, why.n), S(": no room for it")), "full table of instructions: a message");
+	oaprog_eval(&prog, sum, v);
+	for (u32 i = 0; i < prog.n; i++)
+		wrong += v[i].u != 3 * (SUMS + 1);
+	check_u64(wrong, 0, "full table of instructions: the counters before the limit are right");
 }
 
 static void t_available(void)
@@ -1131,6 +1160,7 @@ int main(void)
 	t_operators();
 	t_malformed();
 	t_refers();
+	t_full();
 	t_refers_far();
 	t_nocase();
 	t_available();
