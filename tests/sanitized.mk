@@ -46,6 +46,7 @@ t_descriptions.needs    = parse.c
 t_khr.needs             = parse.c sources/os/files.c sources/os/tables.c
 t_drivercounters.needs  = $(registry)
 t_hostcounters.needs    = $(t_drivercounters.needs)
+t_eventcounters.needs   = $(t_drivercounters.needs)
 t_hwmoncounters.needs   = $(registry) sources/os/files.c sources/device/hwmon.c
 t_gpucounters.needs     = $(registry) sources/os/files.c
 t_filecounters.needs    = $(registry) sources/os/files.c sources/os/replace.c

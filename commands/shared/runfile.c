@@ -188,8 +188,8 @@ static u32 hex4(const char *p)
 	return scan_num((struct str){ b, b + 6 }, &v) == b + 6 ? (u32)v : 0xfffd;
 }
 
-/* Returns a text of JSON, which json_string() has checked, with its escapes replaced. A backslash is
- * never its last byte. */
+/* Returns a text of JSON, which json_string() has checked, with its escapes replaced. A backslash
+ * is never its last byte. */
 static struct str unescape(struct str s)
 {
 	static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
