@@ -621,7 +621,7 @@ static int check(void)
 	else if (code == EX_NODEVICE)
 		no_device();
 	else if (code >= 0)
-		say_z("the check was stopped by a signal");
+		say_z("a signal ended the check before it had a result");
 	if (code >= 0)
 		return -1;
 	for (size_t i = 0; i < norder; i++) {
@@ -637,7 +637,7 @@ static int check(void)
 	else if (fileio.unread)
 		say_unread_files();
 	else if (!fields_say || !fields_say())
-		say_z("nothing was measured; gpustat list says why");
+		say_z("no value was measured; run gpustat list to see why");
 	return -1;
 }
 

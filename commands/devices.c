@@ -193,7 +193,7 @@ static void say_discovery(void)
 	long error;
 
 	if (!rescan_facts().scanned) {
-		say_z("new clients are not searched for: /sys lists no device");
+		say_z("processes are not searched for GPU clients: /sys lists no GPU");
 		return;
 	}
 	where = nodes_folder(&error);
@@ -223,7 +223,7 @@ static void say_failed(void)
 	put_z(&b, f->dev);
 	put_z(&b, ": ");
 	put_z(&b, f->leaf);
-	say(buf_z(&b), ": ", f->error ? error_text(f->error) : "the file has no valid value");
+	say(buf_z(&b), ": ", f->error ? error_text(f->error) : "this sysfs file has no valid value");
 }
 
 /* Prints the messages at the end of a run. Returns the exit code of the run: `code`, or another one

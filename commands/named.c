@@ -297,9 +297,9 @@ static int activate(void)
 	if (!first)
 		return -1;
 	why = catalog_reason(first->index);
-	say(first->counter->name, ": ", why ? why : "access is denied; run as root");
+	say(first->counter->name, ": ", why ? why : "access to this counter is denied; run as root");
 	if (refused > 1)
-		say_number(refused, " of the selected counters are denied");
+		say_number(refused, " selected counters cannot be read: access is denied");
 	return refused == n ? EX_DENIED : -1;
 }
 
@@ -332,8 +332,8 @@ static int sample(void)
 			   "64, --all opens all");
 	if (HAS_EXCLUSIVE && pick.exclusive)
 		say_number(pick.exclusive,
-			   " counters of a GPU driver were left out, because they exclude "
-			   "other programs; v3d/* or msm/* opens them");
+			   " GPU counters that only one program can use were left out; "
+			   "v3d/* or msm/* selects them");
 	if (!pick.npicked)
 		return say_full() ? EX_FAIL : EX_USAGE;
 	if ((code = activate()) >= 0)

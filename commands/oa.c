@@ -414,8 +414,8 @@ static void say_stream(const struct oalive *l)
 	if (opt.verbose || opt.oa.props.period)
 		say_z(buf_z(&b));
 	if (opt.verbose)
-		say_z("while gpustat runs, the GPU does not enter RC6, the OA buffer is pinned, and"
-		      " no other program can use this OA unit");
+		say("while gpustat runs, the GPU does not enter RC6, and no other program can ",
+		    "use this OA unit; its buffer is pinned", NULL);
 }
 
 /* Waits until the next record is due, or until a quarter of the OA buffer may be full; at most 1
@@ -462,8 +462,8 @@ static int run_stream(struct oalive *l)
 	}
 	stream.failed |= !correlate(l);
 	if (record_fd >= 0 && !stream.correlations)
-		say(opt.oa.record, ": the driver does not relate the clocks of GPU and CPU: the "
-		    "recording has no CPU times", NULL);
+		say(opt.oa.record, ": the driver cannot convert GPU times to CPU times, "
+		    "which the recording does not have", NULL);
 	if (!sums && stream.deltas && !opt.oa.reports)
 		stream_emit_sum();
 	if (stream_finish(r < 0) != EX_OK || stream.failed)

@@ -188,8 +188,8 @@ static void gap_lost(void)
 {
 	stream_lost(true);
 	if (!oarun.gap_said)
-		say_z("the time between two reports is so long that counters may have wrapped:"
-		      " the counts of that time are left out");
+		say_z("two OA reports are so far apart that counters may have wrapped: "
+		      "the counts between them are left out");
 	oarun.gap_said = true;
 }
 
@@ -382,8 +382,8 @@ int stream_ready(void)
 		return EX_FAIL;
 	}
 	if (equations->bad) {
-		say("invalid counter of the metric set left out: ", buf_z(&why),
-		    equations->bad > 1 ? "; other counters, too" : NULL);
+		say("a counter of the metric set is invalid and left out: ", buf_z(&why),
+		    equations->bad > 1 ? "; others are invalid, too" : NULL);
 	}
 	if (!check_counters())
 		return EX_USAGE;

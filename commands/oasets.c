@@ -71,7 +71,7 @@ static bool pack_add(const char *path, u32 owner)
 	say(path, ": this pack of metric sets is not used: ",
 	    r < 0 ? error_text(r) : !S_ISREG(st.st_mode) ? "it is not a regular file" :
 	    st.st_size > PACK_MOST ? "it has more than 16 MiB" :
-	    "it must belong to root or to the program's owner, and nobody else may write it");
+	    "only root or the owner of gpustat may own and write it");
 	if (fd >= 0)
 		sys_close((int)fd);
 	return false;

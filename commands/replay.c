@@ -63,8 +63,8 @@ static bool set_find_recorded(struct str name, struct str guid)
 		return true;
 	if (set_find(guid, true, NULL, s)) {
 		if (p || !str_eq(name, s->name))
-			say_set("metric set ", name,
-				" is unknown by name: the set with the same GUID is used");
+			say_set("no metric set has the name ", name,
+				": the set with the same GUID is used");
 		return true;
 	}
 	if (!set_find(name, false, NULL, s))

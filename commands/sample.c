@@ -766,9 +766,8 @@ static int sample_options(struct target *t)
 	int code;
 
 	if (opt.call_graph != UNWIND_FP)
-		return usage_z("--call-graph dwarf and lbr are not supported: neither unwind "
-			       "tables nor branch records are read; use fp and "
-			       "-fno-omit-frame-pointer");
+		return usage_z("--call-graph dwarf and lbr are not supported: use fp, "
+			       "and compile with -fno-omit-frame-pointer");
 	if (opt.live && live_conflict())
 		return usage_z(live_conflict());
 	if (opt.live && !opt.profile)
@@ -820,8 +819,8 @@ static void say_sample_end(void)
 	if (rings_corrupt)
 		say_number(rings_corrupt, " invalid records of the kernel were skipped");
 	if (sampling.nhidden)
-		say_number(sampling.nhidden, " samples have no address, because you may not read "
-					     "it; run as root");
+		say_number(sampling.nhidden, " samples have no address, which only root may "
+					     "see");
 	if (sampling.nskid)
 		say_number(sampling.nskid,
 			   " samples skidded into the kernel and have no address");
@@ -829,11 +828,10 @@ static void say_sample_end(void)
 		say_z("the kernel hides its function names (kernel.kptr_restrict); run as root");
 	if (symbols.remote)
 		say_number(symbols.remote,
-			   " files were not read for symbols, because they are on FUSE or network "
-			   "mounts");
+			   " files on FUSE or network mounts were not read for symbols");
 	if (symbols.dropped || profile_sums.dropped)
 		say_number(symbols.dropped + profile_sums.dropped,
-			   " symbol names or sums were left out: the tables are full");
+			   " symbol names or values were left out: the tables are full");
 }
 
 /* Prints the highest rate that the kernel allows, if --freq is higher. Returns false if it is
@@ -892,7 +890,8 @@ static bool say_events(void)
 			continue;
 		if (state == CS_REFUSED ? !say_rate() : state || !some)
 			say(name, some ? ": on some CPUs or tasks " : ": ", state == CS_REFUSED ?
-			    "not supported: the kernel refuses these settings; try gpustat stat" :
+			    "the kernel cannot sample this event with these settings; "
+			    "gpustat stat may count it" :
 			    state_text(state ? state : CS_GONE));
 	}
 	return any;
@@ -946,13 +945,13 @@ static void fields_prepare(struct target *t)
 		t->raw = events[i].type == PT_TRACEPOINT && shows_fields();
 	if (t->raw && !may_see(SEE_TRACEPOINT_FIELDS)) {
 		t->raw = false;
-		say("the fields of a tracepoint", ": only shown to root, or with sysctl ",
+		say("fields of tracepoints", " are shown only to root, or with sysctl ",
 		    "kernel.perf_event_paranoid=-1");
 	}
 	if (t->raw)
 		r = tracepoints_read();
 	if (r < 0)
-		say_error("cannot read the fields of a tracepoint", r);
+		say_error("cannot read the fields of tracepoints", r);
 	if (t->raw && makes_perfdata())
 		sampling.tracing = tracepoints_data();
 }

@@ -311,8 +311,8 @@ static void say_period(const struct oalive *l)
 	if (opt.verbose || opt.oa.stalls.cycles)
 		say_z(buf_z(&b));
 	if (opt.verbose)
-		say_z("while gpustat runs, the GPU does not enter RC6, and no other program can "
-		      "sample the EU stalls of this GT");
+		say("while gpustat runs, the GPU does not enter RC6, and no other program can ",
+		    "sample the EU stalls of this GT", NULL);
 }
 
 /* Runs the stream until COUNT intervals have passed, or until a signal or an error. Returns an exit
@@ -358,7 +358,7 @@ static int addresses_restrict(void)
 
 	if (may_see(SEE_GPU_ADDRESSES) || (opt.oa.sums && !only))
 		return -1;
-	say("addresses of EU stalls", ": only shown to root, or with sysctl ",
+	say("addresses of EU stalls", " are shown only to root, or with sysctl ",
 	    "dev.xe.observation_paranoid=0");
 	opt.oa.sums = true;
 	return only ? EX_DENIED : -1;

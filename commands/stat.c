@@ -417,8 +417,8 @@ static bool run_hook(bool after, int *code)
 	if (r == 0)
 		return true;
 	put_u64(&b, (u64)r);
-	say(after ? "--post failed: " : "--pre failed: ", r < 0 ? error_text(r) : "exit code ",
-	    r < 0 ? NULL : buf_z(&b));
+	say(after ? "--post COMMAND failed: " : "--pre COMMAND failed: ",
+	    r < 0 ? error_text(r) : "exit code ", r < 0 ? NULL : buf_z(&b));
 	*code = r < 0 ? EX_FAIL : r;
 	return false;
 }

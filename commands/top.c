@@ -497,7 +497,7 @@ static int run_lines(void)
 
 	if (r >= 0)
 		return r;
-	say_z("dumb terminal: gpustat prints lines instead of a screen");
+	say_z("the terminal cannot show a screen: gpustat prints lines");
 	lines = *opt.cmd;
 	lines.kind = opt.out.kind = K_DEVICE;
 	opt.out.colour = false;

@@ -694,7 +694,7 @@ static void put_clients(struct screen *s, struct top *t, int row, int rows, stru
 	if (registry.unreadable && !t->nall)
 		put(s, row + 1, 1, BOLD,
 		    "processes of others cannot be read; "
-		    "as root, or: setcap cap_sys_ptrace+ep gpustat");
+		    "run as root, or: setcap cap_sys_ptrace+ep gpustat");
 }
 
 /* --- sort menu, help and frame of the screen -------------------------------------------------- */

@@ -151,7 +151,7 @@ static void late_add(const struct field *f)
 	if (!all.full && !name.full)
 		late.n = all.n;
 	else if (!late.full)
-		say_z("fields without a column in the header were left out");
+		say_z("some fields were left out: the header has no column for them");
 	late.full |= all.full || name.full;
 }
 
@@ -180,8 +180,8 @@ static void say_late(void)
 {
 	late.names[late.n - 1] = '\0';
 	say("the header has no column for", late.names + late.said, late.file ?
-	    "; a new file has it" :
-	    "; the next run has it");
+	    "; use a new file to get it" :
+	    "; run again to get it");
 	late.names[late.n - 1] = ' ';
 	late.said = late.n - 1;
 }
@@ -224,7 +224,7 @@ bool fields_say(void)
 
 static void say_header(const char *why)
 {
-	say(opt.output, ": the header of this file is not used: ", why);
+	say(opt.output, ": gpustat appends a new header: ", why);
 }
 
 /* Stores the next cell of a row of CSV in *cell, without its quotes, which are removed in place,
@@ -268,13 +268,13 @@ static void columns_take(long fd)
 	if (end && end - text >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
 		text += 3; /* a byte order mark */
 	if (!end) {
-		say_header(n < 0 ? error_text(n) : "the header line is too long or has no end");
+		say_header(n < 0 ? error_text(n) : "the old header line is too long or has no end");
 		return;
 	}
 	is_long = str_find((struct str){ text, end }, LIT("field,instance,value"));
 	if (is_long != (o->npatterns == 0))
-		say_header(is_long ? "the file was written without -f" :
-				     "the file was written with -f");
+		say_header(is_long ? "old rows were written without -f" :
+				     "old rows were written with -f");
 	if (is_long || o->npatterns == 0)
 		return;
 	while (cell_next(&text, end, &title)) {
@@ -288,7 +288,7 @@ static void columns_take(long fd)
 	late.file = opt.output;
 	if (o->headed)
 		return;
-	say_header("no column is a field of these records");
+	say_header("no old column is a field of the records");
 	o->ncells = o->lost = 0;
 	late.file = NULL;
 }

@@ -567,6 +567,5 @@ long runfile_seek(struct runfile *f, u64 at)
 void runfile_end(const struct runfile *f)
 {
 	if (f->bad > (f->silent ? 0 : MAX_REPORTED))
-		say_number(f->bad, f->bad == 1 ? " line is malformed and was left out" :
-					 " lines are malformed and were left out");
+		say_number(f->bad, " malformed line(s) of the input file were left out");
 }

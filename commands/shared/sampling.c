@@ -24,7 +24,7 @@ bool live_save(void)
 		return true;
 	r = state_save(opt.state);
 	if (r < 0 && r != reported)
-		say(opt.state, ": the state was not saved: ",
+		say(opt.state, ": cannot save the state for --state: ",
 		    r == -EINVAL ? "it is not a regular file" : error_text(r));
 	reported = r;
 	return r == 0;
@@ -90,7 +90,7 @@ i64 since_last_run(void)
 		return -1;
 	why = state_load(opt.state, opt.npids || opt.comm.p || opt.cgroup.p, &age);
 	if (why)
-		say(opt.state, ": this state file is not used: ", why);
+		say(opt.state, ": the --state file is ignored: ", why);
 	return why ? -1 : age;
 }
 
@@ -129,7 +129,7 @@ int live_measure(struct recopts *ro)
 void say_unreadable(void)
 {
 	if (registry.unreadable)
-		say_number(registry.unreadable, " processes cannot be read; as root, "
+		say_number(registry.unreadable, " processes of others cannot be read; run as root, "
 			   "or: setcap cap_sys_ptrace+ep gpustat");
 }
 

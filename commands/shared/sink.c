@@ -191,8 +191,8 @@ static void count_kmsg(void)
 	}
 	if (++n > KMSG_BURST && !reported) {
 		reported = true;
-		say_z("/dev/kmsg accepts 10 records in 5 s, and drops the rest "
-		      "unless the kernel runs with printk.devkmsg=on");
+		say_z("the kernel drops records of /dev/kmsg beyond 10 in 5 s; "
+		      "boot it with printk.devkmsg=on");
 	}
 }
 

@@ -292,7 +292,7 @@ static const struct runcase {
 	  "the nth range is for the nth field" },
 	{ "vram.used", "", "", fill_two, 0, "=1073741824B;;;0\n", "bytes have the unit B" },
 	{ "temp.edge", ":0", "-5:", fill_two, 2, "'=-5.5;:0;-5:\n", "ranges of temperatures" },
-	{ "fan", "", "", fill_two, 3, "GPU UNKNOWN - nothing was measured; gpustat list says why\n",
+	{ "fan", "", "", fill_two, 3, "GPU UNKNOWN - no value was measured; run gpustat list to see why\n",
 	  "a field without a value: UNKNOWN" },
 	{ "busy,fan", "", "", fill_two, 3, "GPU UNKNOWN - " TWO ", card1 busy 7%; fan unknown |",
 	  "one of two fields without a value: UNKNOWN" },
@@ -370,7 +370,7 @@ static void t_runs(void)
 	measured = EX_FAIL;
 	child_check(cmd_check, 3, "GPU UNKNOWN - ", NULL, "a failed reading: UNKNOWN");
 	measured = EX_OK;
-	child_check(cmd_check, 3, "GPU UNKNOWN - the check was stopped by a signal\n", NULL, "a signal: UNKNOWN");
+	child_check(cmd_check, 3, "GPU UNKNOWN - a signal ended the check before it had a result\n", NULL, "a signal: UNKNOWN");
 	child_check(run_alarm, 3, "GPU UNKNOWN - timeout\n", NULL, "a timeout: UNKNOWN");
 	child_check(run_no_timers, 3, "GPU UNKNOWN - timeout\n", NULL, "a timeout on a kernel without timers: UNKNOWN");
 	measured = -1;

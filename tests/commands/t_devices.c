@@ -469,7 +469,7 @@ static void t_discovery(void)
 	opt.verbose = true;
 	opt.interval = 1;
 	cmd_live();
-	check(is_said("new clients are not searched for: /sys lists no device\n"), "no device to scan");
+	check(is_said("processes are not searched for GPU clients: /sys lists no GPU\n"), "no device to scan");
 	clear();
 	opt.interval = 2 * (i64)S;
 	fake.facts = (struct rescan_facts){ .scanned = true };

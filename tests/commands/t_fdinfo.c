@@ -202,10 +202,10 @@ static void t_read(void)
 	      "a file that cannot be read");
 	clear();
 	dumps[1].text = LIT("");
-	check(run("1") == EX_FAIL && is_said("fdinfo: 1: not the fdinfo of a DRM file\n"), "an empty file");
+	check(run("1") == EX_FAIL && is_said("fdinfo: 1: this is not the fdinfo of a DRM file\n"), "an empty file");
 	clear();
 	dumps[1].text = LIT("pos: 0\nflags: 02\n");
-	check(run("1") == EX_FAIL && is_said("fdinfo: 1: not the fdinfo of a DRM file\n"), "another file's fdinfo");
+	check(run("1") == EX_FAIL && is_said("fdinfo: 1: this is not the fdinfo of a DRM file\n"), "another file's fdinfo");
 	clear();
 	check(run("-") == EX_OK && fake.closed == 0, "standard input is not closed");
 }
@@ -241,7 +241,7 @@ static void t_codes(void)
 	      steps.n == 0, "no file");
 	clear();
 	dumps[2].text = LIT("x");
-	check(run("123") == EX_FAIL && fake.puts == 2 && is_said("fdinfo: 2: not the fdinfo of a DRM file\n") &&
+	check(run("123") == EX_FAIL && fake.puts == 2 && is_said("fdinfo: 2: this is not the fdinfo of a DRM file\n") &&
 	      fake.samples == 1, "a bad file among good ones: exit code 1, the others are shown");
 	for (int gathers = 0; gathers < 2; gathers++) {
 		clear();
@@ -282,7 +282,7 @@ static void t_measured(void)
 	opt.out.fmt = format_find((struct str)STR("table"));
 	dumps[1].text = LIT("x");
 	check(run("1") == EX_FAIL && str_eq(str_of(said.p, said.n),
-	      LIT("fdinfo: 1: not the fdinfo of a DRM file\n")), "one message about a file that is read twice");
+	      LIT("fdinfo: 1: this is not the fdinfo of a DRM file\n")), "one message about a file that is read twice");
 	clear();
 	check(!out_measures(&opt.out) && run("12") == EX_OK && fake.puts == 2,
 	      "JSON: each file is read once");

@@ -118,7 +118,7 @@ static void t_late(void)
 	fields_note(&opt.out, &r);
 	fields_say();
 	check(is_said("the header has no column for engine.render.busy "
-		      "engine.copy.busy; the next run has it\n"), "two values");
+		      "engine.copy.busy; run again to get it\n"), "two values");
 	fields_note(&opt.out, &r);
 	fields_say();
 	check(is_said(NULL), "they are said once");
@@ -136,8 +136,8 @@ static void t_late(void)
 		few[1].inst = str_z(inst);
 		fields_note(&opt.out, &r);
 	}
-	check_u64(said.n, strlen("fields without a column in the header were left out\n"), "one message");
-	check(is_said("fields without a column in the header were left out\n"), "there is no room for all");
+	check_u64(said.n, strlen("some fields were left out: the header has no column for them\n"), "one message");
+	check(is_said("some fields were left out: the header has no column for them\n"), "there is no room for all");
 	check(late.n <= sizeof(late.names), "within the buffer");
 	fields_say();
 	said.n = 0;
@@ -206,16 +206,16 @@ static void t_headers(void)
 	check(opt.out.headed, "a counter that -f selects");
 	header("other,counter\n", 2);
 	check(!opt.out.headed && opt.out.ncells == 0 && !late.file &&
-	      is_said("csv: the header of this file is not used: no column is a field of these records\n"),
+	      is_said("csv: gpustat appends a new header: no old column is a field of the records\n"),
 	      "columns of something else");
 	header("time,dev,field,instance,value\n", 2);
-	check(!opt.out.headed && is_said("the file was written without -f\n"), "a header without -f");
+	check(!opt.out.headed && is_said("old rows were written without -f\n"), "a header without -f");
 	header("time,dev,field,instance,value\n", 0);
 	check(!opt.out.headed && is_said(NULL), "which is right without -f");
 	header("dev\n", 0);
-	check(!opt.out.headed && is_said("the file was written with -f\n"), "a header with -f");
+	check(!opt.out.headed && is_said("old rows were written with -f\n"), "a header with -f");
 	header("dev", 2);
-	check(!opt.out.headed && is_said("the header line is too long or has no end\n"), "a line without an end");
+	check(!opt.out.headed && is_said("the old header line is too long or has no end\n"), "a line without an end");
 	columns_take(-EACCES);
 	check(is_said("the header of this file is not used: error\n"), "a file that cannot be read");
 }

@@ -356,12 +356,12 @@ static void t_samples(void)
 	counters("perf/cycles drm/*", refuse_event, EX_OK, "2 opened, 1 samples",
 		 "perf/cycles: denied: the provider's reason\n", "one is refused: its provider has the reason");
 	counters("host/cpu/all/util drm/*", refuse_host, EX_OK, "1 samples",
-		 "host/cpu/all/util: access is denied; run as root\n", "no remedy of events for the host");
+		 "host/cpu/all/util: access to this counter is denied; run as root\n", "no remedy of events for the host");
 	counters("host/cpu/* drm/*", refuse_two, EX_OK, "1 samples",
-		 "2 of the selected counters are denied\n", "two are refused");
+		 "2 selected counters cannot be read: access is denied\n", "two are refused");
 	counters("host/cpu/* perf/cycles", refuse_three, EX_DENIED,
 		 "\nsteps \n0 words of times, 3 opened, 0 samples",
-		 "host/cpu/all/util: access is denied; run as root\n3 of the selected counters are denied\n",
+		 "host/cpu/all/util: access to this counter is denied; run as root\n3 selected counters cannot be read: access is denied\n",
 		 "all are refused: an error");
 	counters("perf/cycles drm/*", busy_event, EX_OK, "1 samples",
 		 "perf/cycles: another program counts\n", "one has no value: it says why");

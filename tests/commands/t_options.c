@@ -298,7 +298,7 @@ static void t_values(void)
 		{ "stat -C 9-1", "invalid value '9-1' for --cpu: use 0 or 0,2-3" },
 		{ "stat --filter x", "invalid filter 'x' for --filter: use an expression, after -e" },
 		{ "sample --limit 0", "invalid number '0' for --limit: use 1 to 2147483647" },
-		{ "sample -m 3", "invalid value '3' for --mmap-pages: use a power of 2 (128)" },
+		{ "sample -m 3", "invalid value '3' for --mmap-pages: use a power of 2 (default 128)" },
 		{ "sample --summary=x", "invalid value 'x' for --summary: use comm, symbol or ip" },
 		{ "oa --ctx x", "invalid number 'x' for --ctx: use 12 or 0xc" },
 		{ "oa --engine vide", "invalid engine 'vide' for --engine: use render, copy, " },

@@ -407,7 +407,7 @@ def _(m):
         lines = p.out.splitlines()
         eq(p.code, 0, f"{fmt}: exit code")
         if sep:
-            eq(p.err, b"gpustat: the header has no column for engine.video.busy; the next run has it\n", f"{fmt}: message")
+            eq(p.err, b"gpustat: the header has no column for engine.video.busy; run again to get it\n", f"{fmt}: message")
             eq((lines[0], {line.count(sep) for line in lines}), (sep.join((b"dev", b"engine.render.busy")), {1}), f"{fmt}: columns")
         else:
             eq(p.err, b"", "line: messages")

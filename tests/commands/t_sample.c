@@ -390,13 +390,13 @@ static void t_fields(void)
 	events[1].type = PT_TRACEPOINT;
 	fake.formats = -EACCES;
 	fields_prepare(&opt.target);
-	check(is_said("cannot read the fields of a tracepoint: error"),
+	check(is_said("cannot read the fields of tracepoints: error"),
 	      "a format file that cannot be read is reported");
 	fake.formats = 0;
 	fake.hidden = 1;
 	steps.n = 0;
 	fields_prepare(&opt.target);
-	check(!opt.target.raw && !steps.n && is_said("the fields of a tracepoint: only shown to root"),
+	check(!opt.target.raw && !steps.n && is_said("fields of tracepoints are shown only to root"),
 	      "fields that the user may not see");
 	fake.hidden = 0;
 }
@@ -423,7 +423,7 @@ static void t_timing(void)
 	clear();
 	opt.syscalls = true;
 	fake.formats = -2;
-	check(cmd_sample() == EX_FAIL && is_said("cannot read the fields of a tracepoint: error"), "a field is missing");
+	check(cmd_sample() == EX_FAIL && is_said("cannot read the fields of tracepoints: error"), "a field is missing");
 	clear();
 	opt.syscalls = true;
 	opt.count = 2;
@@ -1175,7 +1175,7 @@ static void t_refused(void)
 	check(!say_events() && is_said("b: "), "unless all have");
 	counts[1].state = CS_REFUSED;
 	say_events();
-	check(is_said("b: not supported: the kernel refuses these settings; try gpustat stat\n"),
+	check(is_said("b: the kernel cannot sample this event with these settings; gpustat stat may count it\n"),
 	      "settings that the kernel refuses");
 	opt.target.freq = 5000;
 	fake.rate = "4000";
@@ -1203,8 +1203,8 @@ static void t_end(void)
 	say_sample_end();
 	check_str(str_of(said.p, said.n), "user only\n2 samples were lost: the ring buffers were full; "
 		  "--mmap-pages makes them larger\n3 invalid records of the kernel were skipped\n"
-		  "4 files were not read for symbols, because they are on FUSE or network "
-		  "mounts\n11 symbol names or sums were left out: the tables are full\n", "messages");
+		  "4 files on FUSE or network mounts were not read "
+		  "for symbols\n11 symbol names or values were left out: the tables are full\n", "messages");
 	said.n = 0;
 	opt.verbose = true;
 	say_sample_end();

@@ -130,12 +130,12 @@ static void t_state(void)
 	check(since_last_run() == 5000000000 && filtered, "with a filter");
 	opt.npids = 0;
 	load_result = "damaged";
-	check(since_last_run() == -1 && is_said("file: this state file is not used: damaged\n"), "a file that is not used");
+	check(since_last_run() == -1 && is_said("file: the --state file is ignored: damaged\n"), "a file that is not used");
 	save_result = -ENOSPC;
-	check(!live_save() && is_said("file: the state was not saved: error\n"), "it could not be written");
+	check(!live_save() && is_said("file: cannot save the state for --state: error\n"), "it could not be written");
 	check(!live_save() && is_said(NULL), "the same error is said once");
 	save_result = -EINVAL;
-	check(!live_save() && is_said("file: the state was not saved: it is not a regular file\n"), "another error is said");
+	check(!live_save() && is_said("file: cannot save the state for --state: it is not a regular file\n"), "another error is said");
 	save_result = 0;
 	check(live_save(), "it is written");
 	save_result = -EINVAL;
@@ -183,7 +183,7 @@ static void t_unread(void)
 	hidden = "hidepid";
 	no_vcio = "no firmware";
 	say_unread();
-	check_str(str_of(said.p, said.n), "3 processes cannot be read; as root, "
+	check_str(str_of(said.p, said.n), "3 processes of others cannot be read; run as root, "
 		  "or: setcap cap_sys_ptrace+ep gpustat\nhidepid\nno firmware\ncard1: reason\n", "all reasons");
 }
 

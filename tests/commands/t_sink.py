@@ -143,7 +143,7 @@ def _(d):
     for args in (["dev,temp"], ["temp,dev"], ["dev,used,temp.edge"], ["dev"]):
         r = append(path, "-o", "csv", "-f", *args)
         eq(r.code, 0, "exit code")
-        eq(r.err, b"gpustat: the header has no column for used; a new file has it\n" if "used" in args[0] else b"",
+        eq(r.err, b"gpustat: the header has no column for used; use a new file to get it\n" if "used" in args[0] else b"",
            f"message of {args}")
     lines = read(path).splitlines()
     eq(lines[0], b"dev,temp.edge,temp.junction,temp.mem,temp.vrgfx,temp.vrsoc", "header")
@@ -161,7 +161,7 @@ def _(d):
     eq(append(path, "-o", "csv", "-f", "dev,temp.edge").err, b"", "the first file")
     for _ in range(2):
         eq(append(path, "-o", "csv", "-f", "dev,used,temp.edge").err,
-           b"gpustat: the header has no column for used; a new file has it\n", "the message of each run")
+           b"gpustat: the header has no column for used; use a new file to get it\n", "the message of each run")
     os.rename(path, path + ".1")
     for _ in range(2):
         eq(append(path, "-o", "csv", "-f", "dev,used,temp.edge").err, b"", "no message")
@@ -173,16 +173,16 @@ def _(d):
 def _(d):
     machine.feature("plain")
     path = os.path.join(d, "run.csv")
-    for old, args, why in ((b"x,y\n", ["-f", "dev"], b"no column is a field of these records"),
-                           (b"dev,temp.edge\n", [], b"the file was written with -f"),
-                           (machine.CSV_HEADER.encode() + b"\n", ["-f", "dev"], b"the file was written without -f"),
-                           (b"dev", ["-f", "dev"], b"the header line is too long or has no end"),
-                           (b"dev," * 20000 + b"dev\n", ["-f", "dev"], b"the header line is too long or has no end"),
-                           (b"dev," * 400 + b"dev\n", ["-f", "dev"], b"no column is a field of these records")):
+    for old, args, why in ((b"x,y\n", ["-f", "dev"], b"no old column is a field of the records"),
+                           (b"dev,temp.edge\n", [], b"old rows were written with -f"),
+                           (machine.CSV_HEADER.encode() + b"\n", ["-f", "dev"], b"old rows were written without -f"),
+                           (b"dev", ["-f", "dev"], b"the old header line is too long or has no end"),
+                           (b"dev," * 20000 + b"dev\n", ["-f", "dev"], b"the old header line is too long or has no end"),
+                           (b"dev," * 400 + b"dev\n", ["-f", "dev"], b"no old column is a field of the records")):
         with open(path, "wb") as f:
             f.write(old)
         r = append(path, "-o", "csv", *args)
-        eq((r.code, r.err), (0, b"gpustat: " + path.encode() + b": the header of this file is not used: " + why + b"\n"), "exit code, message")
+        eq((r.code, r.err), (0, b"gpustat: " + path.encode() + b": gpustat appends a new header: " + why + b"\n"), "exit code, message")
         check(read(path).count(b"card0") >= 1, "no row")
 
 

@@ -293,7 +293,7 @@ static void t_live(void)
 /* A program whose file has capabilities shows the sums of all addresses only. */
 static void t_restricted(void)
 {
-	static const char message[] = "addresses of EU stalls: only shown to root, or with "
+	static const char message[] = "addresses of EU stalls are shown only to root, or with "
 				      "sysctl dev.xe.observation_paranoid=0\n";
 
 	from_file = true;

@@ -715,7 +715,7 @@ static void t_dumb(void)
 	opt.sort = LIT("pid");
 	opt.out.colour = true;
 	check(cmd_top() == EX_OK && fake.lines == 1 && fake.lines_kind == K_DEVICE && !opt.out.colour &&
-	      is_said("dumb terminal: gpustat prints lines instead of a screen"), "lines of devices");
+	      is_said("the terminal cannot show a screen: gpustat prints lines"), "lines of devices");
 	check(!opt.sort.p, "a field of clients does not sort them");
 	clear();
 	no_terminal = true;

@@ -25,7 +25,7 @@ from machine import (AMD, I915, NOBODY, XE, Skip, as_root, busy, check, dump, eq
 
 TESTS = []
 MINUTE = 60 * 10**9
-NOT_USED = b": this state file is not used: "
+NOT_USED = b": the --state file is ignored: "
 
 
 def test(name, slow=False):

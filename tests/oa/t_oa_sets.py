@@ -75,7 +75,7 @@ def _(m):
     r = machine.run(["oa", "--replay", g.path, "-m", "NoSuchSet", "--metrics", write("a.xml", [("X", "uint64", "1")], "")])
     eq((r.code, r.out), (2, b""), "a set without a guid is not just any")
     path = write("b.xml", [("X", "uint64", "A 1 READ"), ("X", "float", "1"), ("Y", "uint64", "$X")])
-    recs = replay(g.path, metrics=path, err=b"gpustat: invalid counter of the metric set left out: X: a duplicate name\n")
+    recs = replay(g.path, metrics=path, err=b"gpustat: a counter of the metric set is invalid and left out: X: a duplicate name\n")
     eq({(len(r["counter"]), r["counter"]["X"] == r["counter"]["Y"]) for r in recs}, {(2, True)}, "the first of a name")
     path = write("c.xml", [(f"C{i}", "uint64", str(i)) for i in range(256)])
     for fmt, cut in (("csv", ","), ("line", None)):

@@ -74,7 +74,7 @@ def _(m):
     eq(r.code, 1, "exit code")
     eq([(x["file"], x["client"]) for x in parse_json(r.out)], [(a, 7), (b, 8)], "records")
     for f in (non, empty):
-        check(f"fdinfo: {f}: not the fdinfo of a DRM file".encode() in r.err, f"message for {f}: {r.err!r}")
+        check(f"fdinfo: {f}: this is not the fdinfo of a DRM file".encode() in r.err, f"message for {f}: {r.err!r}")
 
 
 @test("bad input: unreadable dumps are named; the others are decoded")

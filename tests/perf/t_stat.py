@@ -374,7 +374,7 @@ def _(m):
     alone = value(measure("-e", "page-faults", *work("exit", 0)), "page-faults")
     with_hook = value(measure("--pre", "ls -lR /usr/include >/dev/null", "-e", "page-faults", *work("exit", 0)), "page-faults")
     check(abs(alone - with_hook) <= 5, f"page faults: {alone}, with --pre {with_hook}")
-    says(stat("--pre", "exit 7", "-e", "page-faults", *command), 7, "--pre failed: exit code 7")
+    says(stat("--pre", "exit 7", "-e", "page-faults", *command), 7, "--pre COMMAND failed: exit code 7")
     r = stat("--post", "exit 8", "-r", 3, "-j", "-e", "page-faults", *command)
     eq(r.code, 8, f"--post that fails ({r!r})")
     says(stat("--pre", "true", "-e", "page-faults"), 2, "--pre and --post require a command")
