@@ -610,7 +610,7 @@ def _(m):
                 os.chmod(os.path.join(folder, f), 0o400)
     r = run("counters", "host/energy/*", "-w", "0.02", "--proc", m.path("own/proc"), "--sys", m.path("own/sys"), nobody=True)
     eq((r.code, r.out), (4, b""), "all of them")
-    check(r.err.startswith(b"gpustat: host/energy/package-0/energy: access is denied; run as root\n"), f"message {r.err!r}")
+    check(r.err.startswith(b"gpustat: host/energy/package-0/energy: access to this counter is denied; run as root\n"), f"message {r.err!r}")
 
 
 @test("host: without /proc it has the messages of the other commands")

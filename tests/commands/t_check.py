@@ -220,8 +220,8 @@ def _(m):
     check("no GPU was found" + ("" if "names" in tap.left_out(machine.PROG) else "; looked in ") in ask(m)[1], "no GPU")
     m.device("i915", I915)
     check("devices: card0" in ask(m, "-d", "card7")[1], "no such device")
-    check("nothing was measured" in ask(m, "-m", "temp")[1], "nothing measured")
-    check("nothing was measured" in ask(m, "-m", "driver")[1], "no number")
+    check("no value was measured" in ask(m, "-m", "temp")[1], "nothing measured")
+    check("no value was measured" in ask(m, "-m", "driver")[1], "no number")
     r = run(["check", "--proc", m.path("nowhere"), "--sys", m.sys])
     eq((r.code, r.out[:11], r.err), (3, b"GPU UNKNOWN", b""), "no /proc")
     for flag, text in (("-h", b"gpustat check"), ("-V", b"gpustat ")):

@@ -127,7 +127,7 @@ static void t_late(void)
 	fields_note(&opt.out, &r);
 	fields_say();
 	check(is_said("the header has no column for engine.video.busy; "
-		      "a new file has it\n"), "a third one is said alone");
+		      "use a new file to get it\n"), "a third one is said alone");
 	late.file = NULL;
 	for (u32 i = 0; i < 60; i++) {
 		char inst[16];
@@ -217,7 +217,7 @@ static void t_headers(void)
 	header("dev", 2);
 	check(!opt.out.headed && is_said("the old header line is too long or has no end\n"), "a line without an end");
 	columns_take(-EACCES);
-	check(is_said("the header of this file is not used: error\n"), "a file that cannot be read");
+	check(is_said("gpustat appends a new header: error\n"), "a file that cannot be read");
 }
 
 static void t_ends(void)
