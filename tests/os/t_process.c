@@ -1,6 +1,6 @@
-/* t_process.c - the child that runs a command: it waits until it is released, its exit status, what
- * it inherits, signals before and after its exec, and the helper process of repeated commands. Each
- * test runs in a process of its own, whose signal handlers are those of the program.
+/* t_process.c - the child process that runs a command: its release, its exit status, what it
+ * inherits, signals before and after its exec, and the helper process of repeated commands. Each
+ * test runs in a separate process, whose signal handlers are those of the program.
  * SPDX-License-Identifier: MIT */
 #include "../../sources/os/process.c" /* for its state */
 #include "unit.h"
@@ -391,12 +391,13 @@ static void test_due(void)
 	const i64 hour = INT64_C(3600000) * MS, now = sys_now(CLOCK_MONOTONIC), quarter = hour / 4;
 	i64 start_at = now - 10 * hour - quarter;
 
-	check(next_due(now, now, hour) == now + hour, "the next sample is one step later");
+	check(next_due(now, now, hour) == now + hour,
+	      "next_due(): the next sample is one step later");
 	check(next_due(start_at, now - 10 * hour, hour) == start_at + 11 * hour,
-	      "missed samples are left out");
+	      "next_due(): missed samples are left out");
 	start_at -= 2 * quarter;
 	check(next_due(start_at, now - 10 * hour, hour) == start_at + 12 * hour,
-	      "no step is shorter than the half");
+	      "next_due(): the time to the next sample is at least half a step");
 }
 
 static const struct {
@@ -418,7 +419,7 @@ static const struct {
 	  1000 + SIGTERM },
 	{ early_signal, "a signal between start and release ends the command before its exec", 0 },
 	{ wake_up, "without a command a signal ends the wait", 0 },
-	{ overflow, "descriptors that overflow are returned after the wait", 0 },
+	{ overflow, "a descriptor that is ready during the wait is returned at its end", 0 },
 	{ alarm_passed, "an alarm comes at once if its time has passed", 0 },
 	{ repeat, "a command is repeated by the helper process", 0 },
 	{ repeat_stop, "a repeated command is stopped", 0 },

@@ -1,5 +1,5 @@
-/* t_replace.c - unit test of sources/os/replace.c: how paths with links are resolved, whose files are
- * written to in a shared folder, and what is left of a replacement that fails.
+/* t_replace.c - unit test of sources/os/replace.c: how paths with links are resolved, which
+ * files are written to in a shared folder, and what remains of a replacement that fails.
  * SPDX-License-Identifier: MIT */
 #include "../../sources/os/replace.c"
 
@@ -20,7 +20,8 @@ static void t_folder_of(void)
 
 	for (size_t i = 0; i < LEN(rows); i++) {
 		folder_of(rows[i][0], dir);
-		check_str(str_z(dir), rows[i][1], "the folder of %s", rows[i][0]);
+		check_str(str_z(dir), rows[i][1],
+		          "folder_of() returns the folder of %s", rows[i][0]);
 	}
 }
 
@@ -40,20 +41,22 @@ static void t_foreign(void)
 		st.st_uid = rows[i].file;
 		in.st_uid = rows[i].folder;
 		check(st.st_uid == geteuid() || is_foreign(&st, &in) == rows[i].foreign,
-		      "a file of %u in a folder of %u", rows[i].file, rows[i].folder);
+		      "is_foreign() for a file of user %u in a folder of user "
+		      "%u", rows[i].file, rows[i].folder);
 	}
 }
 
-/* Resolves a path of the folder; the result is also one of the folder, or an error. */
+/* Resolves a path of the test's folder. The result is a path in the same folder, or an error. */
 static void resolved(const char *path, int flags, long want, const char *at, bool there)
 {
 	char got[PATH_MAX] = "";
 	struct stat st;
 	long r = path_resolve(in_folder("%s", path), flags, got, &st);
 
-	check(r == want, "%s: %ld", path, r);
+	check(r == want, "path_resolve() of %s returns %ld", path, r);
 	if (r == 0) {
-		check_str(str_z(got), in_folder("%s", at), "%s is %s", path, at);
+		check_str(str_z(got), in_folder("%s", at),
+		          "path_resolve() of %s results in %s", path, at);
 		check(!st.st_mode == !there, "%s %s", at, there ? "exists" : "does not exist");
 	}
 }
@@ -83,10 +86,14 @@ static void t_resolve(void)
 	resolved("loop", 0, -ELOOP, "", false);
 	memset(path, 'a', PATH_MAX);
 	path[PATH_MAX] = '\0';
-	check(path_resolve(path, 0, at, &st) == -ENAMETOOLONG, "a path of PATH_MAX bytes");
+	check(path_resolve(path, 0, at, &st) == -ENAMETOOLONG,
+	      "path_resolve() of a path of PATH_MAX bytes fails with ENAMETOOLONG");
 	path[PATH_MAX - 1] = '\0';
-	check(path_resolve(path, 0, at, &st) == -ENAMETOOLONG, "a name that no file system has");
-	check(path_resolve("", 0, at, &st) == -ENOENT, "an empty path");
+	check(path_resolve(path, 0, at, &st) == -ENAMETOOLONG,
+	      "path_resolve() of a name longer than any file system allows fails with "
+	      "ENAMETOOLONG");
+	check(path_resolve("", 0, at, &st) == -ENOENT,
+	      "path_resolve() of an empty path fails with ENOENT");
 }
 
 /* Linux follows 40 links at most in a path, and so does the program. */
@@ -112,11 +119,16 @@ static void t_slurp(void)
 
 	put(in_folder("seven"), "1234567");
 	put(in_folder("eight"), "12345678");
-	check(file_slurp(in_folder("seven"), b, sizeof(b)) == 7, "a file of seven bytes");
-	check(file_slurp(in_folder("eight"), b, sizeof(b)) == 8, "cap, if it may be longer");
-	check(file_slurp(in_folder("none"), b, sizeof(b)) == -ENOENT, "an absent file");
-	check(file_slurp_table(in_folder("seven"), &few.t) == 7, "a table gets seven bytes");
-	check(file_slurp_table(in_folder("eight"), &few.t) == -EFBIG, "a file that fills it");
+	check(file_slurp(in_folder("seven"), b, sizeof(b)) == 7,
+	      "file_slurp() of a file of seven bytes returns 7");
+	check(file_slurp(in_folder("eight"), b, sizeof(b)) == 8,
+	      "file_slurp() of a file that may exceed the buffer returns the buffer's size");
+	check(file_slurp(in_folder("none"), b, sizeof(b)) == -ENOENT,
+	      "file_slurp() of a missing file fails with ENOENT");
+	check(file_slurp_table(in_folder("seven"), &few.t) == 7,
+	      "file_slurp_table() reads a file of seven bytes into a table of eight");
+	check(file_slurp_table(in_folder("eight"), &few.t) == -EFBIG,
+	      "file_slurp_table() of a file that fills the table fails with EFBIG");
 }
 
 static void t_shared(void)
@@ -126,21 +138,29 @@ static void t_shared(void)
 
 	put(in_folder("tmp/own"), "");
 	put_link(in_folder("tmp/link"), "own");
-	check(chmod(in_folder("tmp"), 01777) == 0, "a shared folder");
-	check((fd = file_open(in_folder("tmp/own"), create)) >= 0, "an own file is written to");
+	check(chmod(in_folder("tmp"), 01777) == 0,
+	      "a folder becomes shared: writable by all, with the sticky bit");
+	check((fd = file_open(in_folder("tmp/own"), create)) >= 0,
+	      "the caller's own file in a shared folder is opened for writing");
 	close((int)fd);
-	check((fd = file_open(in_folder("tmp/link"), create)) >= 0, "an own link is followed");
+	check((fd = file_open(in_folder("tmp/link"), create)) >= 0,
+	      "the caller's own link in a shared folder is followed");
 	close((int)fd);
-	check((fd = file_open(in_folder("tmp/new"), create)) >= 0, "a file is created");
+	check((fd = file_open(in_folder("tmp/new"), create)) >= 0,
+	      "a new file is created in a shared folder");
 	close((int)fd);
 	if (getuid() != 0 || chown(in_folder("tmp/own"), 1, 1) != 0 ||
 	    lchown(in_folder("tmp/link"), 1, 1) != 0)
 		return;
 	put_link(in_folder("tmp/mine"), "own");
-	check(file_open(in_folder("tmp/own"), create) == -EACCES, "another user's file is not");
-	check(file_open(in_folder("tmp/mine"), create) == -EACCES, "nor through an own link");
-	check(file_open(in_folder("tmp/link"), O_RDONLY) == -EACCES, "another user's link is not");
-	check((fd = file_open(in_folder("tmp/own"), O_RDONLY)) >= 0, "another's file can be read");
+	check(file_open(in_folder("tmp/own"), create) == -EACCES,
+	      "another user's file in a shared folder is not opened for writing");
+	check(file_open(in_folder("tmp/mine"), create) == -EACCES,
+	      "another user's file is not opened for writing through the caller's own link");
+	check(file_open(in_folder("tmp/link"), O_RDONLY) == -EACCES,
+	      "another user's link in a shared folder is not followed");
+	check((fd = file_open(in_folder("tmp/own"), O_RDONLY)) >= 0,
+	      "another user's file in a shared folder is opened for reading");
 	close((int)fd);
 }
 
@@ -162,7 +182,8 @@ static void content_is(const char *path, const char *want, const char *what)
 	check_str(str_read(b, n), want, "%s", what);
 }
 
-/* Replaces a file by "new" in a folder of its own, or fails with r. One file is left there. */
+/* Replaces a file by "new" in a separate folder, or fails with r. Only the file remains in the
+ * folder. */
 static void replace(const char *base, long r, const char *want)
 {
 	const char *path = in_folder("rep/%s", base);
@@ -174,15 +195,22 @@ static void replace(const char *base, long r, const char *want)
 	umask(0022);
 	put(path, "old");
 	umask(0777);
-	check(replace_begin(&f, path) == 0 && f.fd == -1, "%.9s: the folder can be written", base);
-	check(replace_open(&f, 0640) == 0 && is_blocked(SIGTERM), "signals are blocked");
-	check(fstat(f.fd, &st) == 0 && (st.st_mode & 0777) == 0640, "the mode is that asked for");
-	check(f.name[0] == '.' && strlen(f.name) <= NAME_MAX, "the name fits");
-	check(write(f.fd, "new", 3) == 3, "bytes are written");
-	content_is(path, "old", "nobody sees them");
-	check(replace_finish(&f, r) == r && !is_blocked(SIGTERM), "returns %ld", r);
-	content_is(path, want, "then the file is this");
-	check(system("[ $(ls -A \"$D/rep\" | wc -l) = 1 ]") == 0, "no temporary file is left");
+	check(replace_begin(&f, path) == 0 && f.fd == -1,
+	      "%.9s: replace_begin() opens the folder for the replacement", base);
+	check(replace_open(&f, 0640) == 0 && is_blocked(SIGTERM),
+	      "replace_open() blocks signals until the end of the replacement");
+	check(fstat(f.fd, &st) == 0 && (st.st_mode & 0777) == 0640,
+	      "the temporary file has the requested mode");
+	check(f.name[0] == '.' && strlen(f.name) <= NAME_MAX,
+	      "the name of the temporary file is hidden, and at most NAME_MAX bytes long");
+	check(write(f.fd, "new", 3) == 3, "the temporary file is written");
+	content_is(path, "old", "the file has its old contents until replace_finish()");
+	check(replace_finish(&f, r) == r && !is_blocked(SIGTERM),
+	      "replace_finish() unblocks signals and returns %ld", r);
+	content_is(path, want,
+	           "the file has the new contents after success, the old ones after an error");
+	check(system("[ $(ls -A \"$D/rep\" | wc -l) = 1 ]") == 0,
+	      "no temporary file remains after replace_finish()");
 	close(f.dir);
 	umask(mask);
 }
@@ -194,21 +222,28 @@ static void t_begin(void)
 
 	memset(path, 'a', PATH_MAX);
 	path[PATH_MAX] = '\0';
-	check(replace_begin(&f, path) == -ENAMETOOLONG, "a path that is too long");
-	check(replace_begin(&f, in_folder("none/x")) == -ENOENT, "a folder that does not exist");
-	check(replace_begin(&f, in_folder("seven/x")) == -ENOTDIR, "a file in place of the folder");
-	check(replace_finish(&f, -ENOTDIR) == -ENOTDIR, "finishing what did not begin");
+	check(replace_begin(&f, path) == -ENAMETOOLONG,
+	      "replace_begin() with a path that is too long fails with ENAMETOOLONG");
+	check(replace_begin(&f, in_folder("none/x")) == -ENOENT,
+	      "replace_begin() in a missing folder fails with ENOENT");
+	check(replace_begin(&f, in_folder("seven/x")) == -ENOTDIR,
+	      "replace_begin() with a file in place of the folder fails with ENOTDIR");
+	check(replace_finish(&f, -ENOTDIR) == -ENOTDIR,
+	      "replace_finish() after a failed replace_begin() returns the same error");
 	put_folder(in_folder("locked"));
 	chmod(in_folder("locked"), 0555);
 	rights_drop(true);
-	check(replace_begin(&f, in_folder("locked/x")) == -EACCES, "a folder without write access");
+	check(replace_begin(&f, in_folder("locked/x")) == -EACCES,
+	      "replace_begin() in a folder without write access fails with EACCES");
 	rights_drop(false);
 	close(f.dir);
-	check(replace_begin(&f, "x") == 0 && strcmp(f.base, "x") == 0, "the current folder");
+	check(replace_begin(&f, "x") == 0 && strcmp(f.base, "x") == 0,
+	      "replace_begin() of a name without a folder uses the current folder");
 	close(f.dir);
 }
 
-/* A temporary file of a process that is gone, written so many seconds ago. */
+/* Makes a temporary file of a process that has ended, written `age` seconds ago. Returns whether
+ * replace_clean() removes it. */
 static bool cleaned(i64 age)
 {
 	const char *path = in_folder("clean/.file.4194305.99999999999999999");
@@ -226,12 +261,13 @@ static bool cleaned(i64 age)
 	return access(in_folder("clean/.file.4194305.99999999999999999"), F_OK) != 0;
 }
 
-/* Pids are below 4194304. A file of the last minute may be that of another machine. */
+/* Pids are below 4194304. A file of the last minute may belong to a process of another machine. */
 static void t_clean(void)
 {
 	check(cleaned(3600), "a temporary file of an hour ago is removed");
-	check(!cleaned(10), "one that was just written is not");
-	check(cleaned(-3600), "one from the future is removed: the clock was set back since then");
+	check(!cleaned(10), "a temporary file of ten seconds ago is kept");
+	check(cleaned(-3600),
+	      "a temporary file dated in the future is removed: the clock was set back since then");
 }
 
 int main(void)

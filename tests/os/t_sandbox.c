@@ -85,12 +85,12 @@ static void check_attempts(const struct attempt *a, size_t n)
 		if (a[i].groups)
 			check_result(attempt_in(&a[i], a[i].groups, other),
 				     attempt_in(&a[i], 0, 0), a[i].name,
-				     "works as without the filter");
+				     "the result is the same as without the filter");
 		if (a[i].refused)
 			check_result(attempt_in(&a[i], others, other), a[i].refused, a[i].name,
-				     a[i].refused == KILLED ? "kills the process" :
-				     a[i].groups ? "is refused with all other groups" :
-				     "is refused with all groups");
+				     a[i].refused == KILLED ? "the process is killed" :
+				     a[i].groups ? "the call is refused with all other groups" :
+				     "the call is refused with all groups");
 	}
 }
 
@@ -193,16 +193,20 @@ static void test_requests(void)
 		u32 request;
 		const char *what;
 	} rows[] = {
-		{ 500, -EBADF, 0xc0044602, "its request is allowed on a descriptor" },
-		{ 500, -EBADF, 0x40084602, "its size and direction do not matter" },
-		{ 500, -EPERM, 0xc0044603, "no other number is" },
-		{ 500, -EPERM, 0xc0044502, "no other type is" },
-		{ 501, -EPERM, 0xc0044602, "another descriptor does not have the request" },
-		{ 300, -EPERM, 0xc0044602, "nor does a descriptor with other requests" },
-		{ 65536 + 500, -EPERM, 0xc0044602, "nor one with the same lower bits" },
-		{ -1, -EPERM, 0xc0044602, "nor -1" },
-		{ 500, -EPERM, 'F', "a type is not a number" },
-		{ 500, -EBADF, TIOCGWINSZ, "what all descriptors may do stays allowed" },
+		{ 500, -EBADF, 0xc0044602, "a registered request is allowed on its descriptor" },
+		{ 500, -EBADF, 0x40084602,
+		 "the size and the direction of a registered request do not matter" },
+		{ 500, -EPERM, 0xc0044603, "a request with another number is refused" },
+		{ 500, -EPERM, 0xc0044502, "a request with another type is refused" },
+		{ 501, -EPERM, 0xc0044602,
+		 "the request is refused on an unregistered descriptor" },
+		{ 300, -EPERM, 0xc0044602,
+		 "the request is refused on a descriptor with other registered requests" },
+		{ 65536 + 500, -EPERM, 0xc0044602,
+		 "the request is refused on a descriptor with the same lower 16 bits" },
+		{ -1, -EPERM, 0xc0044602, "the request is refused on descriptor -1" },
+		{ 500, -EPERM, 'F', "a number equal to the registered type is refused" },
+		{ 500, -EBADF, TIOCGWINSZ, "a request that is allowed on all descriptors is allowed" },
 	};
 	const struct attempt full = { .before = allow_requests, .call = request_dropped };
 
@@ -214,9 +218,10 @@ static void test_requests(void)
 			     rows[i].what);
 	}
 	check(!sandbox_ioctl(-1, 1) && !sandbox_ioctl(65536, 1) && requests.n == 0,
-	      "a descriptor that the filter cannot compare has no request");
+	      "sandbox_ioctl() registers no request for a descriptor that the filter cannot "
+	      "compare");
 	check_result(attempt_in(&full, 0, 0), -ENOSPC, "ioctl",
-		     "a request without room is refused");
+		     "a request without room is not registered: -ENOSPC");
 }
 
 static void allow_mailbox(void)
@@ -237,12 +242,14 @@ static void test_mailbox(void)
 					       .args = { 500, (long)_IO(100, 1) } };
 	const struct attempt none = { .nr = SYS_ioctl, .args = { 500, (long)VCIO_REQUEST } };
 
-	check_result(attempt_in(&asks, reads, 0), -EBADF, "mailbox", "allowed on /dev/vcio");
+	check_result(attempt_in(&asks, reads, 0), -EBADF, "mailbox",
+	             "the request is allowed on /dev/vcio");
 	check_result(attempt_in(&others, reads, 0), -EPERM, "mailbox",
-		     "refused on another descriptor");
+		     "the request is refused on another descriptor");
 	check_result(attempt_in(&other_request, reads, 0), -EPERM, "mailbox",
 		     "another request is refused on /dev/vcio");
-	check_result(attempt_in(&none, reads, 0), -EPERM, "mailbox", "refused without /dev/vcio");
+	check_result(attempt_in(&none, reads, 0), -EPERM, "mailbox",
+	             "the request is refused without /dev/vcio");
 }
 
 static long kill_self(void)
@@ -257,17 +264,17 @@ static void test_kill(void)
 	const struct attempt itself = { .call = kill_self };
 
 	check_result(attempt_in(&to_other, CALLS_CHILD, other), 0, "kill",
-		     "the command may be signalled");
+		     "a signal to the started command is allowed");
 	check_result(attempt_in(&to_other, CALLS_CHILD, other + 1), -EPERM, "kill",
-		     "no other process may be signalled");
+		     "a signal to another process is refused");
 	check_result(attempt_in(&exists, CALLS_CHILD, 0), 0, "kill",
-		     "signal 0 may be sent to all processes");
+		     "signal 0 is allowed for all processes");
 	check_result(attempt_in(&to_other, CALLS_FILES, other), -ENOSYS, "kill",
-		     "without a command no process is signalled");
+		     "without a command, a signal to another process is refused");
 	check_result(attempt_in(&itself, CALLS_SCREEN, 0), 0, "kill",
-		     "without a command a process may signal itself");
+		     "without a command, a signal to the process itself is allowed");
 	check_result(attempt_in(&itself, CALLS_CHILD, other), -EPERM, "kill",
-		     "with a command a process may not signal itself");
+		     "with a command, a signal to the process itself is refused");
 }
 
 static void open_status(void)
@@ -406,7 +413,7 @@ static void test_files(void)
 	check_result(attempt_in(&no_removal, CALLS_REPLACE, 0), -EACCES, "Landlock",
 		     "a file of a readable folder cannot be removed");
 	check_result(attempt_in(&proc, CALLS_FILES, 0), -ECANCELED, "Landlock",
-		     "a file in /proc drops all rules");
+		     "a rule for a file in /proc drops all rules");
 	check_open("else", O_RDONLY, 0, add_proc);
 	check_result(attempt_in(&error, CALLS_FILES, 0), -EMFILE, "Landlock",
 		     "a transient error drops all rules");
@@ -427,10 +434,10 @@ int main(void)
 		for (sys_die_with_parent();;)
 			pause();
 	check(sandbox.filter == -ECANCELED && sandbox.landlock == -ECANCELED,
-	      "at first there is no sandbox");
+	      "the program starts without a sandbox");
 	lacks = filter == -ECANCELED ? "" : " # SKIP this kernel accepts no filter";
 	check_result(attempt_in(&status, CALLS_FILES, 0), 0, "/proc/self/status",
-		     "has the filter and no_new_privs");
+		     "the filter and no_new_privs are set");
 	test_calls();
 	test_arguments();
 	test_requests();

@@ -1,11 +1,11 @@
-/* t_trace.c - unit test of sources/os/trace.c: what the functions of files.c find and read below the
- * two roots. SPDX-License-Identifier: MIT */
+/* t_trace.c - unit test of sources/os/trace.c: which paths, reads and links below the two roots
+ * are reported to a tracer. SPDX-License-Identifier: MIT */
 #include "../../sources/os/trace.c"
 
 #include "tests/unit.h"
 #include "folder.h"
 
-static char said[4096]; /* a line for each call of a tracer */
+static char said[4096]; /* the calls of a tracer, one per line */
 static struct buf calls;
 static const char *refused, *named;
 
@@ -64,7 +64,7 @@ static long link_text(u32 path, char *b, long n, size_t cap)
 
 static const struct tracer all = { may, find, node, is_named, read_some, link_text };
 
-/* Compares the calls since the last comparison. */
+/* Compares the tracer's calls since the last comparison. */
 static void said_are(const char *want, const char *what)
 {
 	tracer = NULL;
@@ -83,35 +83,45 @@ static void t_files(void)
 	struct stat st;
 	long n;
 
-	check(slurp(roots.proc, "1/comm", b, sizeof(b)) == 5 && memcmp(b, "init\n", 5) == 0, "slurp");
-	said_are("file proc/1/comm\nfirst proc/1/comm 5\n", "a file is found and read");
-	check(slurp(roots.sys, "none", b, sizeof(b)) == -ENOENT, "no file");
-	said_are("", "a file that is not there");
+	check(slurp(roots.proc, "1/comm", b, sizeof(b)) == 5 && memcmp(b, "init\n", 5) == 0,
+	      "slurp() of a traced file returns its contents");
+	said_are("file proc/1/comm\nfirst proc/1/comm 5\n",
+	         "the tracer is called for a file that is found and read");
+	check(slurp(roots.sys, "none", b, sizeof(b)) == -ENOENT,
+	      "slurp() of a missing file returns -ENOENT");
+	said_are("", "the tracer is not called for a missing file");
 	refused = "proc/1/comm";
-	check(slurp(roots.proc, "1/comm", b, sizeof(b)) == -ENOENT, "refused");
-	said_are("", "a file that may not be opened");
+	check(slurp(roots.proc, "1/comm", b, sizeof(b)) == -ENOENT,
+	      "slurp() of a file that the tracer refuses returns -ENOENT");
+	said_are("", "a file that the tracer refuses is neither opened nor read");
 	refused = NULL;
 	named = "proc/1/comm";
-	check(slurp(roots.proc, "1/comm", b, sizeof(b)) >= 1 && b[0] == 'X', "changed");
+	check(slurp(roots.proc, "1/comm", b, sizeof(b)) >= 1 && b[0] == 'X',
+	      "slurp() returns the bytes that the tracer has put in place of the file's");
 	calls.n = 0;
 	named = NULL;
-	check(slurp_line(roots.sys, "a/b/value", b, sizeof(b), &line) && str_is(line, "12"), "line");
-	said_are("file sys/a/b/value\nfirst sys/a/b/value 3\n", "the other root");
-	check(dir_open(&d, roots.sys, "a") >= 0, "folder");
+	check(slurp_line(roots.sys, "a/b/value", b, sizeof(b), &line) && str_is(line, "12"),
+	      "slurp_line() returns the line of a traced file");
+	said_are("file sys/a/b/value\nfirst sys/a/b/value 3\n",
+	         "the tracer is called for files below the root of /sys");
+	check(dir_open(&d, roots.sys, "a") >= 0, "dir_open() opens a traced folder");
 	n = sys_openat(d.fd, "b/value", O_RDONLY);
-	check(n >= 0 && sys_read((int)n, b, 2) == 2 && sys_read((int)n, b, 2) == 1, "read");
+	check(n >= 0 && sys_read((int)n, b, 2) == 2 && sys_read((int)n, b, 2) == 1,
+	      "a file below an open folder is opened and read");
 	sys_close((int)n);
-	check(sys_has_file(d.fd, "b") && !sys_has_file(d.fd, "c"), "has file");
-	check(sys_fstatat(d.fd, ".", &st) == 0, "stat");
+	check(sys_has_file(d.fd, "b") && !sys_has_file(d.fd, "c"),
+	      "sys_has_file() finds a file below an open folder");
+	check(sys_fstatat(d.fd, ".", &st) == 0, "sys_fstatat() finds an open folder");
 	dir_close(&d);
 	said_are("folder sys/a\nfile sys/a/b/value\nnext sys/a/b/value 2\nnext sys/a/b/value 1\n"
-		 "there sys/a/b\nthere sys/a\n", "files below an open folder");
+		 "there sys/a/b\nthere sys/a\n",
+	         "the tracer is called for files below an open folder, with whole paths");
 	check(sys_readlinkat(roots.proc, "1/fd", b, sizeof(b)) == 9 && memcmp(b, "Ldev/null", 9) == 0,
-	      "link");
-	said_are("link proc/1/fd 9\n", "the text of a link");
+	      "sys_readlinkat() returns the text that the tracer has put in place of the link's");
+	said_are("link proc/1/fd 9\n", "the tracer gets the length of a link's text");
 }
 
-/* A descriptor that was closed may be used again for a file that is not traced. */
+/* The number of a closed descriptor may be used again, for a file that is not traced. */
 static void t_descriptors(void)
 {
 	struct sys_statx k;
@@ -121,13 +131,16 @@ static void t_descriptors(void)
 	sys_close((int)n);
 	other = sys_openat(AT_FDCWD, "/dev/zero", O_RDONLY);
 	calls.n = 0;
-	check(other == n && sys_read((int)other, b, 4) == 4, "the same descriptor");
-	said_are("", "a file outside of the roots");
+	check(other == n && sys_read((int)other, b, 4) == 4,
+	      "a file outside of the roots gets the number of a closed descriptor");
+	said_are("", "the tracer is not called for a file outside of the roots");
 	sys_close((int)other);
-	check(sys_stat_cached(roots.proc, "1/fd", &k) == 0, "a node");
-	said_are("node proc/1/fd 1003\n", "the number of a device node");
-	check(sys_stat_cached(roots.proc, "1/comm", &k) == 0, "no node");
-	said_are("", "a file is not a node");
+	check(sys_stat_cached(roots.proc, "1/fd", &k) == 0,
+	      "sys_stat_cached() finds a device node");
+	said_are("node proc/1/fd 1003\n", "the tracer gets the number of a device node");
+	check(sys_stat_cached(roots.proc, "1/comm", &k) == 0,
+	      "sys_stat_cached() finds a regular file");
+	said_are("", "the tracer gets no device number of a regular file");
 }
 
 static void t_numbers(void)
@@ -140,8 +153,10 @@ static void t_numbers(void)
 	tracer = NULL;
 	a = trace_number(LIT("sys/x"));
 	before = ntraced;
-	check(a && trace_number(LIT("sys/x")) == a && ntraced == before, "a path has one number");
-	check(trace_number(LIT("sys/y")) == before + 1, "another path has another one");
+	check(a && trace_number(LIT("sys/x")) == a && ntraced == before,
+	      "trace_number() returns the same number for the same path");
+	check(trace_number(LIT("sys/y")) == before + 1,
+	      "trace_number() returns the next number for another path");
 	for (u32 i = 0; i < 20000; i++) {
 		char text[32];
 		struct buf b = BUF(text);
@@ -150,18 +165,19 @@ static void t_numbers(void)
 		put_u64(&b, i);
 		trace_number(str_of(text, b.n));
 	}
-	check(ntraced == before + 20001 && str_is(trace_path(a), "sys/x"), "20000 paths");
+	check(ntraced == before + 20001 && str_is(trace_path(a), "sys/x"),
+	      "20 000 paths have numbers, and the first path keeps its own");
 	known_paths.t.most = known_paths.t.ready = ntraced + 1;
 	tracer = &all;
 	calls.n = 0;
 	check(sys_openat(roots.sys, "./a/b", O_RDONLY) == -ENOENT &&
 	      sys_readlinkat(roots.proc, "./1/fd", link, sizeof(link)) == -ENOENT &&
 	      sys_fstatat(roots.sys, "./a/b", &st) == 0 && sys_stat_cached(roots.proc, "./1/fd", &k) == 0,
-	      "without room for its number a file is not opened");
+	      "a file without room for its number is neither opened nor found");
 	a = (u32)sys_openat(AT_FDCWD, "/dev/null", O_RDONLY);
-	check((i32)a >= 0, "unless it is not below a root");
+	check((i32)a >= 0, "a file outside of the roots needs no number: it is opened");
 	sys_close((int)a);
-	said_are("", "and nothing is told");
+	said_are("", "the tracer is not called for files without a number");
 }
 
 /* Tables of which only the last row is still free. */

@@ -1,10 +1,11 @@
-/* t_tree.c - the processes that descend from this one, on a folder in place of /proc: which
- * processes belong to the tree while parents end, pids are used again, and names hold any bytes.
- * SPDX-License-Identifier: MIT */
+/* t_tree.c - unit test of sources/os/tree.c, on a folder in place of /proc: which processes
+ * descend from this one when parents end, when pids are used again, and when names hold any
+ * bytes. SPDX-License-Identifier: MIT */
 #include "../../sources/os/tree.c"
 #include "folder.h"
 
-enum { FIRST = 100000 }; /* above the pid of this process, which is in the list, too */
+/* above the pid of this process, so that a list of these pids does not include it */
+enum { FIRST = 100000 };
 
 static u32 self, base;
 
@@ -30,7 +31,7 @@ static u32 list(u32 from, u32 to)
 {
 	u32 bits = 0;
 
-	tree_has(1); /* the first of a list */
+	tree_has(1); /* pid 1 begins a new list */
 	for (u32 pid = from; pid <= to; pid++)
 		if (access(in_folder("proc/%u", pid), F_OK) == 0 && tree_has(pid))
 			bits |= 1u << (pid - from);
@@ -48,15 +49,20 @@ static void t_members(void)
 	process(base + 4, "(child)", base + 3);
 	process(base + 5, "(other)", 1);
 	process(base + 6, "(a) S 1 (b\n)", base + 4);
-	check_u64(list(base, base + 9), 1u << 3 | 1u << 4 | 1u << 6, "children and theirs; not those from before");
+	check_u64(list(base, base + 9), 1u << 3 | 1u << 4 | 1u << 6,
+	          "children and grandchildren belong to the tree; a child that existed before "
+	          "tree_begin() does not");
 	end_of(base + 3);
 	process(base + 4, "(child)", 1);
 	process(base + 7, "(late)", base + 4);
-	check_u64(list(base, base + 9), 1u << 4 | 1u << 6 | 1u << 7, "they stay when the parent ends");
-	check_u64(tree_size(&living), 4, "all that were seen");
-	check_u64(living, 3, "those of the last list");
+	check_u64(list(base, base + 9), 1u << 4 | 1u << 6 | 1u << 7,
+	          "descendants belong to the tree after their parent has ended");
+	check_u64(tree_size(&living), 4,
+	          "tree_size() counts all processes that belonged to the tree");
+	check_u64(living, 3, "tree_size() counts the living processes of the last list");
 	process(base + 8, "(orphan)", self);
-	check_u64(list(base, base + 9), 1u << 4 | 1u << 6 | 1u << 7 | 1u << 8, "a child that this process received");
+	check_u64(list(base, base + 9), 1u << 4 | 1u << 6 | 1u << 7 | 1u << 8,
+	          "an orphan that became a child of this process belongs to the tree");
 }
 
 static void t_pids(void)
@@ -64,14 +70,18 @@ static void t_pids(void)
 	process(base + 12, "(low)", base + 14);
 	process(base + 13, "(lower)", base + 12);
 	process(base + 14, "(high)", base + 8);
-	check_u64(list(base + 10, base + 19), 1u << 2 | 1u << 3 | 1u << 4, "a parent with a higher pid than its child");
+	check_u64(list(base + 10, base + 19), 1u << 2 | 1u << 3 | 1u << 4,
+	          "a process whose parent has a higher pid belongs to the tree");
 	end_of(base + 14);
-	check_u64(list(base + 10, base + 19), 1u << 2 | 1u << 3, "without that parent");
+	check_u64(list(base + 10, base + 19), 1u << 2 | 1u << 3,
+	          "a process belongs to the tree after its parent with a higher pid has ended");
 	process(base + 14, "(again)", 1);
-	check_u64(list(base + 10, base + 19), 1u << 2 | 1u << 3, "its pid is used again by another process");
+	check_u64(list(base + 10, base + 19), 1u << 2 | 1u << 3,
+	          "a foreign process that has the pid of an ended one is not in the tree");
 	process(base + 15, "(loop)", base + 16);
 	process(base + 16, "(loop)", base + 15);
-	check_u64(list(base + 10, base + 19), 1u << 2 | 1u << 3, "parents in a circle end");
+	check_u64(list(base + 10, base + 19), 1u << 2 | 1u << 3,
+	          "processes that are each other's parents are not in the tree, and the list ends");
 }
 
 static void t_texts(void)
@@ -81,7 +91,8 @@ static void t_texts(void)
 
 	for (u32 i = 0; i < LEN(texts); i++) {
 		put(in_folder("proc/%u/stat", base + 20), texts[i]);
-		check_u64(list(base + 20, base + 29), 0, "stat: %s", texts[i]);
+		check_u64(list(base + 20, base + 29), 0,
+		          "a process with this malformed stat is not in the tree: %s", texts[i]);
 		end_of(base + 20);
 		list(base + 20, base + 29);
 	}
