@@ -5,7 +5,7 @@
 
 #include "../../sources/device/boards.c"
 
-static const u64 none = 0xdeadbeefdeadbeef; /* no value in the tables below */
+static const u64 none = 0xdeadbeefdeadbeef; /* the counter has no value */
 static u32 shown; /* the device of the values below */
 
 static u64 get(u8 desc, const char *inst)
@@ -62,7 +62,7 @@ static const struct text {
 	{ SHARE, 2, D_GPU_BUSY, "1001\n", "", none },
 	{ SHARE, 3, D_GPU_BUSY, "37@800000000Hz\n", "", 37000 },
 	{ SHARE, 3, D_FREQ_CUR, "37@800000000Hz\n", "x", 800000000 },
-	{ SHARE, 3, D_FREQ_CUR, "37@800000000", "x", none }, /* it may have been cut */
+	{ SHARE, 3, D_FREQ_CUR, "37@800000000", "x", none }, /* the file may have been cut */
 	{ SHARE, 3, D_GPU_BUSY, "37@0Hz\n", "", 37000 },
 	{ SHARE, 3, D_FREQ_CUR, "37@0Hz\n", "x", none },
 	{ SHARE, 3, D_FREQ_CUR, "37@\n", "x", none },
@@ -159,14 +159,17 @@ static void t_forms(void)
 		stored = (struct attr){ .folder = t->form, .format = T_BOARD, .desc = t->desc,
 					.zeros = t->zeros };
 		any = store(edge_str(t->text, strlen(t->text)));
-		if (!check(get(t->desc, t->inst) == t->want, "form %u: %s", t->form,
+		if (!check(get(t->desc, t->inst) == t->want, "value file of form %u: %s", t->form,
 			   show(str_z(t->text))))
 			note("got %" PRId64 ", want %" PRId64, (i64)get(t->desc, t->inst),
 			     (i64)t->want);
 		if (t->desc != D_FREQ_CUR || t->form != SHARE)
-			check(any == (t->want != none), "form %u: whether it is valid", t->form);
+			check(any == (t->want != none),
+			      "value file of form %u: the text is accepted or refused as expected",
+			      t->form);
 		if (!replay(str_z(t->text), store_any))
-			check(false, "form %u: text %zu, changed", t->form, i);
+			check(false,
+			      "value file of form %u: text %zu truncated and changed", t->form, i);
 	}
 	reg_clear(&devices[shown].e);
 	devices[shown].e.used = false;
@@ -233,35 +236,35 @@ static void t_kgsl(void)
 	put_kgsl();
 	put_folder(in_sys("class/kgsl", "kgsl/proc"));
 	src_sysfs.start();
-	check_u64(count(), 1, "KGSL is one device");
+	check_u64(count(), 1, "KGSL is listed as one device");
 	check(strcmp(devices[shown].dev, "kgsl-3d0") == 0 &&
 		      strcmp(devices[shown].driver, "kgsl") == 0 &&
 		      strcmp(devices[shown].name, "Adreno650v2") == 0,
-	      "its name, driver and model");
-	check_u64(get(D_GPU_BUSY, ""), 34000, "its share");
-	check_u64(get(D_FREQ_CUR, "gpu"), 587000000, "its clock");
-	check_u64(get(D_FREQ_MAX, "gpu"), 670000000, "its highest clock");
-	check_u64(get(D_TEMP, "gpu"), 47500, "its temperature");
+	      "KGSL has its name, driver and model");
+	check_u64(get(D_GPU_BUSY, ""), 34000, "KGSL has its busy share");
+	check_u64(get(D_FREQ_CUR, "gpu"), 587000000, "KGSL has its current clock");
+	check_u64(get(D_FREQ_MAX, "gpu"), 670000000, "KGSL has its highest clock");
+	check_u64(get(D_TEMP, "gpu"), 47500, "KGSL has its temperature");
 
-	/* Asleep: only what is not read from the GPU. */
+	/* While the device is suspended, only files that do not access the GPU are read. */
 	put(in_sys(SOC "/3d00000.qcom,kgsl-3d0", "power/runtime_status"), "suspended\n");
 	src_sysfs.rest();
 	src_sysfs.sample();
 	check(get(D_GPU_BUSY, "") == 34000 && get(D_TEMP, "gpu") == 47500 &&
 		      get(D_FREQ_CUR, "gpu") == none,
-	      "asleep, it has no clock");
+	      "a suspended KGSL keeps its busy share and temperature, and has no clock");
 
-	/* The driver is gone, or tells nonsense. */
+	/* The files are empty or have no valid value, as after the driver was unloaded. */
 	put(in_sys(SOC "/3d00000.qcom,kgsl-3d0", "power/runtime_status"), "active\n");
 	put(in_sys("class/kgsl/kgsl-3d0", "gpu_busy_percentage"), "");
 	put(in_sys("class/kgsl/kgsl-3d0", "gpuclk"), "0\n");
 	sysfs_failed.leaf = NULL;
 	src_sysfs.sample();
 	check(count() == 1 && get(D_GPU_BUSY, "") == none && get(D_FREQ_CUR, "gpu") == none,
-	      "empty files: the device stays without values");
+	      "a device whose files are empty stays without values");
 	check(sysfs_failed.leaf && strcmp(sysfs_failed.leaf, "gpuclk") == 0 &&
 		      sysfs_failed.error == 0 && strcmp(sysfs_failed.dev, "kgsl-3d0") == 0,
-	      "the reason is kept");
+	      "sysfs_failed names the device and the file without a valid value");
 }
 
 static void t_links(void)
@@ -272,17 +275,18 @@ static void t_links(void)
 	put_link(in_sys("class/misc", "mali0"), "mali0");
 	put(in_sys("class/apex", "apex_0"), "a file\n");
 	src_sysfs.start();
-	check_u64(count(), 0, "a link that leads nowhere is no device");
+	check_u64(count(), 0, "a link to a missing folder is not a device");
 	reset();
 	put(in_sys("class/apex/apex_0", "temp"), "47500\n");
 	put_link(in_sys("class/apex/apex_0", "device"), "../../../nowhere");
 	src_sysfs.start();
-	check(count() == 1 && get(D_TEMP, "npu") == 47500, "a device without its folder");
+	check(count() == 1 && get(D_TEMP, "npu") == 47500,
+	      "a device with a broken link to its folder is listed with its temperature");
 	check(devices[shown].part == PART_CARD && strcmp(devices[shown].dev, "apex_0") == 0,
-	      "its name");
+	      "a device with a broken link to its folder has its name");
 }
 
-/* Replaces the descriptor of a file by that of a folder, so that a read fails. */
+/* Replaces the descriptor of a file with that of a folder, so that a read fails. */
 static void make_unreadable(const char *leaf)
 {
 	char path[64], target[512];
@@ -310,32 +314,32 @@ static void t_changes(void)
 	sysfs_failed.leaf = NULL;
 	src_sysfs.sample();
 	check(count() == 1 && get(D_GPU_BUSY, "") == none && get(D_FREQ_CUR, "gpu") == 587000000,
-	      "a file that cannot be read any more: the device and the other values stay");
+	      "the device and its other values stay when one file cannot be read any more");
 	check(sysfs_failed.leaf && strcmp(sysfs_failed.leaf, "gpu_busy_percentage") == 0 &&
 		      sysfs_failed.error == -EISDIR,
-	      "the error is kept");
+	      "sysfs_failed has the file and the error");
 	src_sysfs.rest();
 	src_sysfs.sample();
-	check_u64(get(D_GPU_BUSY, ""), 34000, "it can be read again");
+	check_u64(get(D_GPU_BUSY, ""), 34000, "the file has a value again after it was reopened");
 	shell("cd $D/sys/class; mkdir -p drm/card9/device; echo 226:9 >drm/card9/dev;"
 	      "echo DRIVER=msm_drm >drm/card9/device/uevent");
 	src_sysfs.scan();
 	src_sysfs.sample();
 	check(count() == 1 && strcmp(devices[shown].dev, "card9") == 0 &&
 		      get(D_GPU_BUSY, "") == 34000,
-	      "a DRM device that comes later has the vendor's values");
+	      "a DRM device that appears later has the values of the vendor's device");
 	shell("rm -r $D/sys/class/drm/card9");
 	src_sysfs.scan();
 	src_sysfs.scan();
 	src_sysfs.sample();
 	check(count() == 1 && strcmp(devices[shown].dev, "kgsl-3d0") == 0 &&
 		      get(D_GPU_BUSY, "") == 34000,
-	      "without it, the vendor's device is back");
+	      "the vendor's device is listed again after the DRM device has gone");
 }
 
-/* A machine whose files are made by shell code, in the folder $D; the number of its devices, and of
- * the last one its name, driver and share. Each node has another number: nodes are not forgotten
- * between machines. */
+/* A machine whose files are made by a shell script in the folder $D; the expected number of its
+ * devices; name, driver and busy share of its last device. Each node has another number, because
+ * nodes are remembered from one machine to the next. */
 static const struct machine {
 	const char *what, *shell;
 	u32 devices;
@@ -439,13 +443,14 @@ static void t_machines(void)
 		snprintf(text, sizeof(text), "cd $D; %s", m->shell);
 		shell(text);
 		src_sysfs.start();
-		check_u64(count(), m->devices, "%s: devices", m->what);
+		check_u64(count(), m->devices, "machine with %s: number of devices", m->what);
 		if (!m->dev)
 			continue;
 		check(strcmp(devices[shown].dev, m->dev) == 0 &&
 			      strcmp(devices[shown].driver, m->driver) == 0,
-		      "%s: %s of %s", m->what, devices[shown].dev, devices[shown].driver);
-		check_u64(get(D_GPU_BUSY, ""), m->busy, "%s: share", m->what);
+		      "machine with %s: device %s of driver %s",
+		      m->what, devices[shown].dev, devices[shown].driver);
+		check_u64(get(D_GPU_BUSY, ""), m->busy, "machine with %s: busy share", m->what);
 	}
 }
 
@@ -457,9 +462,10 @@ static void t_neuron(void)
 	      "mkdir -p sys/devices/virtual/neuron_device/neuron0/info/architecture;"
 	      "echo Trainium1 >sys/devices/virtual/neuron_device/neuron0/info/architecture/device_name");
 	src_sysfs.start();
-	check(count() == 1 && strcmp(devices[shown].name, "Trainium1") == 0, "Neuron: its model");
+	check(count() == 1 && strcmp(devices[shown].name, "Trainium1") == 0,
+	      "Neuron has its model");
 	check(get(D_RESIDENT, "neuron_core0") == 40960 && get(D_RESIDENT, "neuron_core1") == 40961,
-	      "Neuron: memory of its cores");
+	      "Neuron has the memory of each core");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* t_dmem.c - cgroup files: the regions of dmem, limits, memory and pressure, in any form.
- * SPDX-License-Identifier: MIT */
+/* t_dmem.c - unit test of sources/device/dmem.c: regions of dmem, limits, memory and pressure in
+ * cgroup files, in any form. SPDX-License-Identifier: MIT */
 #include "../../sources/device/dmem.c"
 #include "folder.h"
 
@@ -18,7 +18,8 @@ static void t_regions(void)
 		{ "drm/" SLOT "/vram0 5\n", true, 5 },
 		{ "drm/" SLOT "/vram 0\n", true, 0 },
 		{ "drm/" SLOT "/vram1 7\ndrm/0000:04:00.0/vram0 90\ndrm/" SLOT "/vram0 5\n", true, 12 },
-		{ "drm/" SLOT "/vram0 5\ndrm/" SLOT "/gtt 90\n", true, 5 }, /* not video memory */
+		/* a region that is not video memory */
+		{ "drm/" SLOT "/vram0 5\ndrm/" SLOT "/gtt 90\n", true, 5 },
 		{ "drm/" SLOT "/vram0 5\ndrm/" SLOT "/vram1 max\n", false, 0 },
 		{ "drm/" SLOT "/vram0 max\n", false, 0 },
 		{ "drm/" SLOT "/vram0 18446744073709551615\n", true, UINT64_MAX },
@@ -71,15 +72,18 @@ static void t_devices(void)
 	u32 xe = device(SLOT), amd = device("0000:0a:00.0"), soc = device("");
 
 	dmem_read();
-	check(found.absent, "without cgroup v2 the files are not searched for again");
+	check(found.absent, "without cgroup v2, the files of dmem are not searched for again");
 	found.absent = false;
 	put(in_folder("sys/fs/cgroup/unified/cgroup.controllers"), "memory\n");
 	dmem_read();
-	check(found.absent && found.root == mount_points[1], "version 2 beside version 1, without dmem");
+	check(found.absent && found.root == mount_points[1],
+	      "a cgroup v2 without dmem is found beside v1");
 	found.absent = false;
 	put(in_folder("sys/fs/cgroup/unified/dmem.capacity"), "");
 	dmem_read();
-	check(!found.absent, "without regions: a driver that has some may be loaded later");
+	check(!found.absent,
+	      "without regions, the files are read again: a driver that has some may be loaded "
+	      "later");
 	put(in_folder("sys/fs/cgroup/unified/dmem.capacity"),
 	    "drm/" SLOT "/vram0 100\ndrm/0000:0a:00.0/vram 50\n");
 	put(in_folder("sys/fs/cgroup/unified/dmem.current"),
@@ -89,15 +93,18 @@ static void t_devices(void)
 	reg_put(&devices[amd].e, D_VRAM_USED, LIT(""), 7, 1);
 	dmem_read();
 	check(!found.absent && value(&devices[xe].e, D_VRAM_TOTAL, "") == 100 &&
-	      value(&devices[xe].e, D_VRAM_USED, "") == 60, "size and use of a device");
+	      value(&devices[xe].e, D_VRAM_USED, "") == 60,
+	      "a device has the size and the use of its region");
 	check(value(&devices[amd].e, D_VRAM_USED, "") == 7 &&
-	      value(&devices[amd].e, D_VRAM_TOTAL, "") == 50, "the driver's own value stays");
+	      value(&devices[amd].e, D_VRAM_TOTAL, "") == 50,
+	      "the use that the driver reports has priority over that of dmem");
 	check(!reg_first(&devices[soc].e), "a device without a PCI slot has no region");
 	put(in_folder("sys/fs/cgroup/unified/dmem.current"), "drm/" SLOT "/vram0 max\n");
 	reg_begin(&devices[xe].e, 2);
 	dmem_read();
 	check(value(&devices[xe].e, D_VRAM_USED, "") == UINT64_MAX &&
-	      value(&devices[xe].e, D_VRAM_TOTAL, "") == 100, "what has no number is unknown");
+	      value(&devices[xe].e, D_VRAM_TOTAL, "") == 100,
+	      "a use that is not a number is unknown");
 }
 
 static bool all(u8 desc) { (void)desc; return true; }
@@ -120,29 +127,32 @@ static void t_groups(void)
 	    "full avg10=\nsome avg10=100.01\n");
 	cgroups_read(false, all);
 	check(value(&g->e, D_CG_VRAM, "") == 5 && g->e.count == 1,
-	      "without -f only its video memory is read; no limit is no value");
+	      "without -f, only the video memory of a cgroup is read; a limit of max is not a "
+	      "value");
 	cgroups_read(true, all);
 	check(value(&g->e, D_CG_MEMORY, "") == 4096 && value(&g->e, D_CG_SOME, "cpu") == 1250 &&
-	      value(&g->e, D_CG_FULL, "cpu") == 100000 && g->e.count == 4, "its memory and pressure");
+	      value(&g->e, D_CG_FULL, "cpu") == 100000 && g->e.count == 4,
+	      "a cgroup has its memory and pressure");
 	reg_clear(&g->e);
 	cgroups_read(true, only_full);
 	check(value(&g->e, D_CG_FULL, "cpu") == 100000 && value(&g->e, D_CG_VRAM, "") == UINT64_MAX,
-	      "only the files of the fields that are shown");
+	      "only files of the displayed fields are read");
 	reg_clear(&g->e);
 	check(!is_below(S("/../x")) && !is_below(S("")) && !is_below(S("x")) && is_below(S("/..x/y..")),
 	      "a cgroup outside the namespace is not read");
 }
 
-/* A text that fills the buffer may be cut: nothing of it is used. */
+/* A text that fills the buffer may be cut: no part of it is used. */
 static void t_cut(void)
 {
 	static char text[FILE_BYTES];
 
 	memset(text, '5', sizeof(text));
 	put_file(in_folder("sys/fs/cgroup/unified/long/memory.current"), text, sizeof(text));
-	check_u64(str_len(cgroup_text("fs/cgroup/unified", S("/long"), "memory.current")), 0, "a text that is too long");
+	check_u64(str_len(cgroup_text("fs/cgroup/unified", S("/long"), "memory.current")), 0,
+	          "cgroup_text() refuses a text that fills the buffer");
 	put_file(in_folder("sys/fs/cgroup/unified/long/memory.current"), text, sizeof(text) - 1);
-	check_u64(str_len(cgroup_text("fs/cgroup/unified", S("/long"), "memory.current")), sizeof(text) - 1, "one that fits");
+	check_u64(str_len(cgroup_text("fs/cgroup/unified", S("/long"), "memory.current")), sizeof(text) - 1, "cgroup_text() returns a text that is one byte shorter than the buffer");
 }
 
 int main(void)
@@ -151,7 +161,7 @@ int main(void)
 	root_set(&roots.sys, in_folder("sys"));
 	t_regions();
 	check(replay(S("drm/" SLOT "/vram0 5\ndrm/" SLOT "/vram1 max\n"), feed_regions),
-	      "every truncation and change of two lines");
+	      "dmem: every truncation and change of two lines");
 	t_devices();
 	t_groups();
 	t_cut();

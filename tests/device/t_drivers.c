@@ -1,11 +1,12 @@
-/* t_drivers.c - unit test of sources/device/drivers.c: which row a driver's name finds, and the list of
- * names in any room. SPDX-License-Identifier: MIT */
+/* t_drivers.c - unit test of sources/device/drivers.c: which row a driver's name finds, and the
+ * list of names in a buffer of any size. SPDX-License-Identifier: MIT */
 #include "../../sources/device/drivers.c"
 
 #include "tests/unit.h"
 
 static const struct row {
-	const char *name, *engines; /* engines: how the reason begins; NULL: the driver reports them */
+	/* engines: the beginning of the reason; NULL: the driver reports them */
+	const char *name, *engines;
 	bool quiet, crashes;
 	u8 zero;
 } rows[] = {
@@ -26,7 +27,7 @@ static const struct row {
 	{ "starfive", NO_STATS, false, false, 0 },
 	{ "kgsl", NO_CLIENTS, false, false, 0 },
 	{ "neuron", NO_CLIENTS, false, false, 0 },
-	/* no row: the standard applies */
+	/* no row: the keys of the standard apply */
 	{ "", NULL, false, false, 0 },
 	{ "amdgp", NULL, false, false, 0 },
 	{ "amdgpus", NULL, false, false, 0 },
@@ -40,17 +41,18 @@ static void t_find(const struct row *row)
 {
 	const struct driver *d = driver_find(edge_str(row->name, strlen(row->name)));
 
-	check(d->quiet == row->quiet && d->crashes == row->crashes, "'%s': quiet, crashes",
+	check(d->quiet == row->quiet && d->crashes == row->crashes, "driver '%s': quiet, crashes",
 	      row->name);
-	check_u64(d->zero, row->zero, "'%s': keys that mean 0", row->name);
+	check_u64(d->zero, row->zero, "driver '%s': keys for which 0 means unknown", row->name);
 	if (row->engines)
 		check(d->engines && strncmp(d->engines, row->engines, strlen(row->engines)) == 0,
 		      "'%s': %s", row->name, row->engines);
 	else
-		check(!d->engines && !d->memory, "'%s' reports all", row->name);
+		check(!d->engines && !d->memory,
+		      "driver '%s': keys that it does not report", row->name);
 }
 
-/* Returns whether a list has only whole names of another one, in the same order. */
+/* Returns whether a list has only complete names of another list, in the same order. */
 static bool names_are_of(struct str part, struct str whole)
 {
 	struct str name, other;
@@ -71,10 +73,12 @@ static void t_list(void)
 	size_t wrong = 0;
 
 	put_drivers(&all);
-	check(!all.full && all.n > 100 && all.n < sizeof(whole), "the whole list has room");
-	check(str_find(str_of(whole, all.n), LIT(" amdgpu i915 msm* ")), "it begins with the table");
+	check(!all.full && all.n > 100 && all.n < sizeof(whole),
+	      "the list of all drivers fits into the buffer");
+	check(str_find(str_of(whole, all.n), LIT(" amdgpu i915 msm* ")),
+	      "the list begins with the names of the table");
 	check_str(str_of(whole + all.n - 13, 13), " hailo neuron",
-		  "it ends with drivers without clients");
+		  "the list ends with the drivers without clients");
 	for (size_t cap = 0; cap <= all.n; cap++) {
 		struct buf b = buf_on(part, cap);
 
@@ -82,7 +86,8 @@ static void t_list(void)
 		wrong += b.full || !names_are_of(str_of(part, b.n), str_of(whole, all.n)) ||
 			 (cap == all.n) != (b.n == all.n);
 	}
-	check_u64(wrong, 0, "with less room it has fewer names, and no part of one");
+	check_u64(wrong, 0,
+	          "a list in a shorter buffer has fewer names, and each name is complete");
 }
 
 int main(void)

@@ -133,7 +133,9 @@ static bool has_fields(const struct revision *r, struct str blob, u32 set)
 		while (i < nfields(r) && (r->f[i].desc != m.desc || strcmp(r->f[i].inst, m.inst) != 0))
 			i++;
 		if (i == nfields(r) || !(set >> i & 1)) {
-			note("v%u.%u of %zu bytes also tells %u '%s'", r->format, r->content, str_len(blob), m.desc,
+			note(
+			     "v%u.%u of %zu bytes: unexpected value of %u '%s'",
+			     r->format, r->content, str_len(blob), m.desc,
 			     m.inst);
 			return false;
 		}
@@ -172,7 +174,7 @@ static void t_metrics(void)
 
 		check(has_fields(r, edge_str(s.p, str_len(s)), all), "metrics v%u.%u: all fields are read", r->format, r->content);
 		check(metrics_is_apu(s) == r->apu, "metrics v%u.%u: %s", r->format, r->content,
-		      r->apu ? "an APU" : "not an APU");
+		      r->apu ? "the device is an APU" : "the device is not an APU");
 		check(has_fields(r, blob_of(r, 0, b), 0), "metrics v%u.%u: a field of all ones has no value", r->format, r->content);
 		for (size_t i = 0; i < nfields(r); i++)
 			ok &= has_fields(r, blob_of(r, 1u << i, b), 1u << i);
@@ -316,18 +318,19 @@ static bool reason_on(struct str s, const char *name)
 	return false;
 }
 
-/* Reasons about a temperature, in tables with all bits set. */
+/* Reasons about a temperature, in tables in which all bits are set. */
 static void t_hot(void)
 {
 	static const struct {
 		u8 format, content;
 		const char *reason;
-		u16 offset, least; /* the temperature, and when the reason is active, in units of the table */
+		/* the temperature, and where the reason becomes active, in units of the table */
+		u16 offset, least;
 	} rows[] = {
 		{ 1, 3, "temp_hotspot", 6, 90 }, { 1, 3, "temp_gpu", 4, 70 }, { 1, 3, "temp_edge", 4, 70 }, { 1, 3, "temp_mem", 8, 70 },
 		{ 1, 3, "temp_vr_gfx", 10, 70 }, { 1, 3, "temp_vr_soc", 12, 70 }, { 1, 3, "temp_vr_mem0", 14, 70 },
 		{ 2, 2, "temp_gpu", 4, 7000 }, { 2, 2, "temp_soc", 6, 7000 }, { 2, 4, "temp_gpu", 4, 7000 },
-		/* these have no temperature in the table */
+		/* the table has no temperature for these */
 		{ 1, 3, "temp_soc", 6, 0 }, { 1, 3, "temp_core", 6, 0 }, { 1, 3, "temp_vr_mem1", 14, 0 }, { 1, 3, "temp_liquid0", 6, 0 },
 		{ 1, 3, "prochot_gfx", 6, 0 }, { 1, 3, "vrhot0", 10, 0 }, { 1, 3, "ppt0", 6, 0 }, { 2, 2, "temp_hotspot", 4, 0 },
 		{ 2, 2, "temp_core", 4, 0 },
@@ -343,10 +346,13 @@ static void t_hot(void)
 			r++;
 		s = blob_of(r, 0, b);
 		put_field(b + r->throttle, 8, UINT64_MAX >> 1);
-		check(reason_on(s, rows[i].reason), "throttle v%u.%u: %s without a temperature is what its bit says", r->format,
+		check(reason_on(s, rows[i].reason),
+		      "throttle v%u.%u: %s depends only on its bit if the temperature is unknown",
+		      r->format,
 		      r->content, rows[i].reason);
 		put_field(b + rows[i].offset, 2, 0);
-		check(reason_on(s, rows[i].reason), "throttle v%u.%u: %s: a temperature of 0 is none", r->format, r->content,
+		check(reason_on(s, rows[i].reason),
+		      "throttle v%u.%u: %s: a temperature of 0 is unknown", r->format, r->content,
 		      rows[i].reason);
 		put_field(b + rows[i].offset, 2, rows[i].least ? rows[i].least - 1u : 41u);
 		low = reason_on(s, rows[i].reason);
@@ -376,7 +382,9 @@ static void t_order(void)
 		if (!r->throttle)
 			continue;
 		put_field(b + r->throttle, 8, 1);
-		check(reason_on(s, "ppt0") && !reason_on(s, "fit"), "order v%u.%u: the reasons, too", r->format, r->content);
+		check(reason_on(s, "ppt0") && !reason_on(s, "fit"),
+		      "order v%u.%u: a table of another machine has the same reasons",
+		      r->format, r->content);
 	}
 	big = !big;
 }
@@ -388,7 +396,7 @@ enum { U8, S8, U16, S16, U32, S32, U64, S64, NO_TYPE };
 struct attribute {
 	u32 unit;
 	u8 type;
-	u16 id, values; /* number of values: the first is v, the others are the next numbers */
+	u16 id, values; /* number of values: the first is v, and each further one is larger by 1 */
 	u64 v;
 };
 
@@ -458,9 +466,9 @@ static void t_attributes(void)
 		bool is;
 	} rows[] = {
 		{ { 2, U8, 0, 1, 42 }, "a temperature of 8 bits", true },
-		{ { 2, S8, 0, 1, 42 }, "a signed one", true },
-		{ { 2, S32, 0, 1, 42 }, "a signed one of 32 bits", true },
-		{ { 2, U64, 0, 1, 42 }, "one of 64 bits", true },
+		{ { 2, S8, 0, 1, 42 }, "a signed temperature of 8 bits", true },
+		{ { 2, S32, 0, 1, 42 }, "a signed temperature of 32 bits", true },
+		{ { 2, U64, 0, 1, 42 }, "a temperature of 64 bits", true },
 		{ { 2, U16, 0, 1023, 42 }, "the first of 1023 values", true },
 		{ { 2, S16, 0, 1, 0x8000 }, "a negative number", false },
 		{ { 2, U16, 0, 1, 0xffff }, "a number of all ones", false },
@@ -484,7 +492,7 @@ static void t_attributes(void)
 		check_u64(count_values(edge_str(b, str_len(s))), LEN(of_mi300), "v1.9: the values of an MI300X, %s",
 			  big ? "big endian" : "little endian");
 	}
-	check(!metrics_is_apu(s), "v1.9: not an APU");
+	check(!metrics_is_apu(s), "v1.9: the table is not one of an APU");
 	for (size_t i = 0; i < LEN(rows); i++) {
 		s = table_of(&rows[i].a, 1, 1, b);
 		check_u64(count_values(edge_str(b, str_len(s))), rows[i].is, "v1.9: %s", rows[i].what);
@@ -497,21 +505,28 @@ static void t_attributes(void)
 		bad += count_values(edge_str(b, 1150)) > LEN(of_mi300);
 	}
 	check_u64(bad, 0, "v1.9: only complete values of a cut table are read");
-	check_u64(count_values(table_of(mi300, LEN(mi300), 0, b)), 0, "v1.9: a number of 0 attributes");
+	check_u64(count_values(table_of(mi300, LEN(mi300), 0, b)), 0,
+	          "v1.9: a table that states 0 attributes has no value");
 	check_u64(count_values(table_of(mi300, LEN(mi300), 2, b)), 2, "v1.9: only as many attributes as are stated");
-	check_u64(count_values(table_of(mi300, LEN(mi300), 0x7fffffff, b)), LEN(of_mi300), "v1.9: a number beyond the end");
-	check_u64(count_values(table_of(mi300, LEN(mi300), 0xffffffff, b)), 0, "v1.9: a negative number");
+	check_u64(count_values(table_of(mi300, LEN(mi300), 0x7fffffff, b)), LEN(of_mi300),
+	          "v1.9: a stated number of attributes beyond the table is refused");
+	check_u64(count_values(table_of(mi300, LEN(mi300), 0xffffffff, b)), 0,
+	          "v1.9: a negative number of attributes is refused");
 	odd[0] = (struct attribute){ 0, U8, 900, 0, 0 };
 	odd[1] = mi300[0];
 	odd[2] = (struct attribute){ 2, U16, 0, 1, 99 };
-	check_u64(count_values(table_of(odd, 3, 3, b)), 1, "v1.9: the first of two equal attributes, after an empty one");
+	check_u64(count_values(table_of(odd, 3, 3, b)), 1,
+	          "v1.9: the first of two equal attributes is used, after an attribute without "
+	          "values");
 	odd[0].type = NO_TYPE;
 	check_u64(count_values(table_of(odd, 3, 3, b)), 0, "v1.9: nothing is read after an unknown type");
 	s = table_of(odd + 1, 1, 1, b);
 	put_field(b + 8, 8, (u64)2 << 24 | (u64)U16 << 20 | 1023);
-	check_u64(count_values(edge_str(b, str_len(s))), 1, "v1.9: more values than the table has: the first is used");
+	check_u64(count_values(edge_str(b, str_len(s))), 1,
+	          "v1.9: the first value of an attribute with too many values is used");
 	put_field(b + 8, 8, (u64)2 << 24 | (u64)U64 << 20 | 1);
-	check_u64(count_values(edge_str(b, str_len(s))), 0, "v1.9: a value that ends after the table");
+	check_u64(count_values(edge_str(b, str_len(s))), 0,
+	          "v1.9: a value that ends after the table is not read");
 }
 
 static bool feed_metrics(struct str s)

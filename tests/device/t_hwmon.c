@@ -1,5 +1,5 @@
-/* t_hwmon.c - channels of hwmon chips: their names, files and values.
- * SPDX-License-Identifier: MIT */
+/* t_hwmon.c - unit test of sources/device/hwmon.c: names, files and values of the channels of
+ * hwmon chips. SPDX-License-Identifier: MIT */
 #include "../../sources/device/hwmon.c"
 #include "folder.h"
 
@@ -88,14 +88,15 @@ static void t_open(void)
 	put(chip_file("power1_average"), "2\n");
 	put(chip_file("power2_average"), "3\n");
 	put(chip_file("power3_cap"), "4\n");
-	check(has_value("temp1", 41000), "a channel with _input");
+	check(has_value("temp1", 41000), "a channel with the file _input has a value");
 	check(has_value("power1", 1), "_input is preferred to _average");
-	check(has_value("power2", 3), "a channel with _average only");
+	check(has_value("power2", 3), "a channel with only the file _average has a value");
 	check(channel_open(&f, "hwmon0", S("power3")) == -ENOENT, "a limit is not a channel's value");
-	check(channel_open(&f, "hwmon1", S("temp1")) == -ENOENT, "there is no such chip");
+	check(channel_open(&f, "hwmon1", S("temp1")) == -ENOENT,
+	      "a channel of a missing chip does not open");
 	/* Opening a pipe that has no writer would block without O_NONBLOCK. */
 	check(mkfifo(chip_file("temp9_input"), 0644) == 0 && !has_value("temp9", 0),
-	      "a pipe does not block");
+	      "a FIFO in place of a channel's file does not block");
 	put(chip_file("power4_input"), "6\n");
 	put(chip_file("power4_average"), "7\n");
 	chmod(chip_file("power4_input"), 0);
@@ -104,7 +105,8 @@ static void t_open(void)
 	rights_drop(false);
 	chmod(chip_file("power4_average"), 0);
 	rights_drop(true);
-	check(channel_open(&f, "hwmon0", S("power4")) == -EACCES, "both files of a channel are denied");
+	check(channel_open(&f, "hwmon0", S("power4")) == -EACCES,
+	      "a channel does not open if both _input and _average are denied");
 	rights_drop(false);
 }
 
@@ -145,7 +147,7 @@ static void t_values(void)
 		put(chip_file("in0_input"), texts[i].text);
 		ok = channel_read(&f, &v);
 		if (!check(ok == texts[i].ok && v == (ok ? (u64)texts[i].v : 77),
-			   "text %zu has %s value", i, texts[i].ok ? "its" : "no"))
+			   "hwmon text %zu has %s value", i, texts[i].ok ? "the right" : "no"))
 			note("%s: %d, %" PRId64, show(str_z(texts[i].text)), ok, (i64)v);
 	}
 	channel_close(&f);
@@ -189,14 +191,16 @@ static void t_limits(void)
 		put(chip_file(name), rows[i].reading);
 		ok = channel_open(&f, "hwmon0", str_z(rows[i].channel)) == 0 && channel_read(&f, &v);
 		check(ok == rows[i].ok && registry.implausible.total - before == !ok,
-		      "%s %s beside %s %s is %s", rows[i].channel, show(str_z(rows[i].reading)),
+		      "channel %s %s beside %s %s is %s",
+		      rows[i].channel, show(str_z(rows[i].reading)),
 		      rows[i].limits[0][0], show(str_z(rows[i].limits[0][1])),
 		      rows[i].ok ? "plausible" : "not plausible, and is counted");
 		channel_close(&f);
 		for (size_t k = 0; k < 2 && rows[i].limits[k][0]; k++)
 			unlink(chip_file(rows[i].limits[k][0]));
 	}
-	check_str(str_z(registry.implausible.where), "hwmon0/power5", "the channel is named");
+	check_str(str_z(registry.implausible.where), "hwmon0/power5",
+	          "the implausible reading is reported with the name of its channel");
 }
 
 /* A limit of a suspended device is not read: that would resume it. */
@@ -210,7 +214,7 @@ static void t_asleep(void)
 	shell("mkdir -p $D/sys/class/hwmon/hwmon0/device/power");
 	put(chip_file("device/power/runtime_status"), "suspended\n");
 	check(channel_open(&f, "hwmon0", S("temp7")) == 0 && f.limit == 0 && !channel_read(&f, &v),
-	      "neither limit nor value of a suspended device is read");
+	      "neither limits nor values of a suspended device are read");
 	channel_close(&f);
 	put(chip_file("device/power/runtime_status"), "active\n");
 	check(channel_open(&f, "hwmon0", S("temp7")) == 0 && f.limit == 100000 && !channel_read(&f, &v),
@@ -232,9 +236,9 @@ static void t_energy(void)
 	check(channel_open(&f, "hwmon0", S("energy1")) == 0 && channel_read(&f, &v) &&
 	      v == 5000000000, "energy: the first reading");
 	put(chip_file("energy1_input"), "7\n");
-	check(!channel_read(&f, &v), "energy: a dip is unknown");
+	check(!channel_read(&f, &v), "energy: a reading in a dip is unknown");
 	put(chip_file("energy1_input"), "5000001000\n");
-	check(channel_read(&f, &v) && v == 5000001000, "energy: it continues after the dip");
+	check(channel_read(&f, &v) && v == 5000001000, "energy: the count continues after the dip");
 	put(chip_file("energy1_input"), "267144001000\n");
 	check(channel_read(&f, &v) && v == 5000000999,
 	      "energy: a jump of 262 kJ is not counted, and looks like a reset");
@@ -269,12 +273,13 @@ static void t_suspended(void)
 		      "state '%s': the channel is %s",
 		      show(str_z(states[i].text)), states[i].reads ? "read" : "not read");
 		if (states[i].text[0] && strchr(states[i].text, '\n'))
-			check_u64(fileio.calls - before, ok ? 2 : 1, "state '%s': system calls",
+			check_u64(fileio.calls - before, ok ? 2 : 1,
+			          "state '%s': number of system calls",
 				  show(str_z(states[i].text)));
 	}
 	close(f.state);
 	f.state = -1;
-	check(channel_read(&f, &(u64){ 0 }), "a device without a state is read");
+	check(channel_read(&f, &(u64){ 0 }), "a device without a power state is read");
 	channel_close(&f);
 }
 

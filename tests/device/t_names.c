@@ -27,12 +27,15 @@ struct str sysfs_text(u32 device, const char *leaf)
 
 static void t_text_cut(void)
 {
-	check_str(text_cut(LIT("abc"), 3), "abc", "a text that fits");
-	check_str(text_cut(LIT("abcd"), 3), "abc", "a text that is cut");
-	check_str(text_cut(LIT("ab\xc3\xa9"), 3), "ab", "before a character of two bytes");
-	check_str(text_cut(LIT("a\xe2\x82\xac" "b"), 3), "a", "before one of three bytes");
-	check_str(text_cut(LIT("a\xe2\x82\xac" "b"), 4), "a\xe2\x82\xac", "after it");
-	check_str(text_cut(LIT("\x80\x80\x80"), 2), "", "bytes that begin no character");
+	check_str(text_cut(LIT("abc"), 3), "abc", "str_cut: a text that fits is complete");
+	check_str(text_cut(LIT("abcd"), 3), "abc", "str_cut: a text is cut at the size");
+	check_str(text_cut(LIT("ab\xc3\xa9"), 3), "ab",
+	          "str_cut: no part of a character of two bytes");
+	check_str(text_cut(LIT("a\xe2\x82\xac" "b"), 3), "a",
+	          "str_cut: no part of a character of three bytes");
+	check_str(text_cut(LIT("a\xe2\x82\xac" "b"), 4), "a\xe2\x82\xac",
+	          "str_cut: a complete character of three bytes");
+	check_str(text_cut(LIT("\x80\x80\x80"), 2), "", "str_cut: bytes that begin no character");
 }
 
 static void t_ids(void)
@@ -52,10 +55,11 @@ static void t_ids(void)
 		struct str s = edge_str(rows[i].text, strlen(rows[i].text));
 		u16 id = 7, taken = 7;
 
-		check(is_id(s, &id) == rows[i].is, "'%s' is %s hex number", rows[i].text,
+		check(is_id(s, &id) == rows[i].is, "'%s' is %s hexadecimal number", rows[i].text,
 		      rows[i].is ? "a" : "not a");
-		check_u64(take_id(&s, &taken), rows[i].digits, "its digits");
-		check_u64(taken, rows[i].id, "their number");
+		check_u64(take_id(&s, &taken), rows[i].digits,
+		          "hexadecimal number: value of its digits");
+		check_u64(taken, rows[i].id, "hexadecimal number: count of its digits");
 	}
 }
 
@@ -74,7 +78,7 @@ static void t_makers(void)
 
 	for (size_t i = 0; i < LEN(rows); i++) {
 		maker_set(maker, str_z(rows[i][0]));
-		check_str(str_z(maker), rows[i][1], "the vendor '%s'", rows[i][0]);
+		check_str(str_z(maker), rows[i][1], "short name of the vendor '%s'", rows[i][0]);
 	}
 }
 
@@ -92,8 +96,8 @@ static void name_is(u32 device, const char *want, const char *what)
 	check_str(str_z(devices[device].name), want, "%s", what);
 }
 
-/* A line that is longer than the buffer, and then the device that is searched for, in a line that has
- * no end. */
+/* A line that is longer than the buffer, and after it the device that is searched for, in a line
+ * without newline. */
 static void put_pci_ids(void)
 {
 	static char text[20000];
@@ -131,17 +135,21 @@ static void t_find(void)
 	put(in_folder("amdgpu.ids"), "1.0.0\n744C,\tC8,\tAMD Radeon RX 7900 XTX\n744C,\tC9,\t\n");
 	put_file(in_folder("proc/device-tree/model"), "Rock 5\0B\n", 9);
 	names_find(tmp_folder);
-	name_is(1, "AMD Radeon RX 7900 XTX", "amdgpu.ids has device and revision");
-	name_is(2, "AMD/ATI Navi 31 [Radeon RX 7900]", "an empty name there is none: pci.ids");
-	name_is(3, "AMD/ATI 1002:744d", "an empty name, a subsystem, another vendor");
-	name_is(4, "Intel Short and last", "a last line without newline");
-	name_is(5, "dead:beef", "an unknown vendor");
-	name_is(6, "Model X", "the first line of a file that is not empty");
-	name_is(7, "rockchip,rk3588-mali (Rock 5)", "a part of a board");
-	name_is(8, "Intel 8086:0001", "a line that is too long is skipped");
-	name_is(9, "NVIDIA A2", "the driver's name stays");
-	name_is(10, "8086:0002", "a device that is left out");
-	check(devices[5].named && !devices[10].named, "devices are searched for once");
+	name_is(1, "AMD Radeon RX 7900 XTX",
+	        "amdgpu.ids names a device by its device id and revision");
+	name_is(2, "AMD/ATI Navi 31 [Radeon RX 7900]",
+	        "an empty name in amdgpu.ids is ignored: pci.ids has the name");
+	name_is(3, "AMD/ATI 1002:744d",
+	        "a device with an empty name in pci.ids has its vendor's name and its ids");
+	name_is(4, "Intel Short and last", "pci.ids: a last line without newline is used");
+	name_is(5, "dead:beef", "pci.ids: a device of an unknown vendor has its ids as name");
+	name_is(6, "Model X",
+	        "a device of a board has the first line of the first file that is not empty");
+	name_is(7, "rockchip,rk3588-mali (Rock 5)", "device tree: the name of a part of a board");
+	name_is(8, "Intel 8086:0001", "pci.ids: a line that is too long is skipped");
+	name_is(9, "NVIDIA A2", "a name that the driver reported is kept");
+	name_is(10, "8086:0002", "a device that is left out gets no name");
+	check(devices[5].named && !devices[10].named, "names of devices are searched for once");
 }
 
 /* --- selection -------------------------------------------------------------------------------- */
@@ -160,7 +168,8 @@ static void t_has(void)
 
 	for (size_t i = 0; i < LEN(rows); i++)
 		check(name_has(1, edge_str(rows[i].part, strlen(rows[i].part))) == rows[i].has,
-		      "the name %s '%s'", rows[i].has ? "has" : "lacks", show(str_z(rows[i].part)));
+		      "the device's name %s '%s'", rows[i].has ? "contains" :
+		      "does not contain", show(str_z(rows[i].part)));
 }
 
 static void t_nearest(void)
@@ -171,11 +180,15 @@ static void t_nearest(void)
 	devices[1].render = 128;
 	str_copy(devices[2].dev, sizeof(devices[2].dev), LIT("card0"));
 	devices[2].render = -1;
-	check_str(name_nearest(LIT("amdgpo")).name, "amdgpu", "a driver");
-	check_str(name_nearest(LIT("renderD129")).name, "renderD128", "a node");
-	check_str(name_nearest(LIT("0000:03:00.1")).name, "0000:03:00.0", "a slot");
-	check_str(name_nearest(LIT("card7")).name, "card0", "of two the first by text");
-	check(!name_nearest(LIT("something else")).name.p, "nothing is near");
+	check_str(name_nearest(LIT("amdgpo")).name, "amdgpu",
+	          "the nearest text to a misspelt -d is a driver");
+	check_str(name_nearest(LIT("renderD129")).name, "renderD128",
+	          "the nearest text to a misspelt -d is a node");
+	check_str(name_nearest(LIT("0000:03:00.1")).name, "0000:03:00.0",
+	          "the nearest text to a misspelt -d is a PCI slot");
+	check_str(name_nearest(LIT("card7")).name, "card0",
+	          "of two equally near texts, the first in alphabetical order is suggested");
+	check(!name_nearest(LIT("something else")).name.p, "no text is suggested if none is near");
 }
 
 int main(void)

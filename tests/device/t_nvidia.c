@@ -1,5 +1,6 @@
-/* t_nvidia.c - NVIDIA's driver: which calls are made and when, each failure, and the values that a
- * stand-in of the driver answers. SPDX-License-Identifier: MIT */
+/* t_nvidia.c - unit test of sources/device/nvidia.c: which calls are made and when, each
+ * failure, and values from the answers of a stand-in of NVIDIA's driver.
+ * SPDX-License-Identifier: MIT */
 #include "folder.h"
 #include "sys.h"
 
@@ -35,7 +36,8 @@ static struct nvrm_gpu *const gpu = &rm.gpus[0];
 static const char *control_text, *power_text, *namespace_text, *information_text;
 static bool loaded, full; /* full: no more requests can be admitted */
 static long ctl_error, node_error, ioctl_error;
-static int ctl_number, first_free; /* the descriptor of the open control node; the first that is free */
+/* descriptor of the open control node; number of the first free descriptor */
+static int ctl_number, first_free;
 static unsigned ctl_opens, bad_closes, admitted, interrupts;
 static unsigned calls_most; /* ioctls of one sample */
 static unsigned fail_at;    /* this ioctl fails, counted from 1; 0: none */
@@ -206,7 +208,7 @@ static void machine(unsigned release)
 	devices[1].awake = true;
 }
 
-/* Takes a sample after so many ns. */
+/* Takes a sample after this many ns. */
 static bool sample(i64 after)
 {
 	unsigned before = rm.calls;
@@ -266,28 +268,37 @@ static void t_values(void)
 		sample(0);
 		sample(10 * PERIOD);
 		note("release %u", r->number);
-		check_u64(busy(&devices[1].e, "gr"), 63000, "graphics: 7 of 10 samples with 90 %%");
-		check_u64(get(D_GPU_BUSY, ""), 63000, "the whole GPU, as the driver counts it");
-		check_u64(get(D_BUSY_NS, "gr"), 10ull * PERIOD * 63 / 100, "busy time since the start");
-		check_u64(busy(&devices[1].e, "nvenc"), 10000, "nvenc");
-		check_u64(busy(&devices[1].e, "nvdec"), 10000, "nvdec");
-		check_u64(busy(&devices[1].e, "nvjpg"), r->engines == 6 ? 5000 : none, "nvjpg, from 550 on");
-		check_u64(busy(&devices[1].e, "nvofa"), r->engines == 6 ? 8000 : none, "nvofa, from 550 on");
-		check_u64(get(D_LOAD, "mem"), 30000, "memory controller");
-		check_u64(get(D_VRAM_TOTAL, ""), 8ull << 30, "video memory");
-		check_u64(get(D_VRAM_USED, ""), 2ull << 30, "video memory in use");
-		check_u64(get(D_PSTATE, ""), r->pstate ? 2 : none, "performance state, from 550 on");
-		check_u64(get(D_TEMP, "gpu"), r->thermal ? 61000 : none, "temperature, from 575 on");
-		check_u64(get(D_ECC_CORRECTED, ""), 4, "corrected errors");
-		check_u64(get(D_ECC_UNCORRECTED, ""), 1, "uncorrected errors");
+		check_u64(busy(&devices[1].e, "gr"), 63000,
+		          "graphics busy: 7 of 10 samples with 90 %%");
+		check_u64(get(D_GPU_BUSY, ""), 63000,
+		          "busy time of the whole GPU, as the driver counts it");
+		check_u64(get(D_BUSY_NS, "gr"), 10ull * PERIOD * 63 / 100,
+		          "busy time of graphics since the start");
+		check_u64(busy(&devices[1].e, "nvenc"), 10000, "busy time of nvenc");
+		check_u64(busy(&devices[1].e, "nvdec"), 10000, "busy time of nvdec");
+		check_u64(busy(&devices[1].e, "nvjpg"), r->engines == 6 ? 5000 : none,
+		          "busy time of nvjpg, from release 550 on");
+		check_u64(busy(&devices[1].e, "nvofa"), r->engines == 6 ? 8000 : none,
+		          "busy time of nvofa, from release 550 on");
+		check_u64(get(D_LOAD, "mem"), 30000, "load of the memory controller");
+		check_u64(get(D_VRAM_TOTAL, ""), 8ull << 30, "total video memory");
+		check_u64(get(D_VRAM_USED, ""), 2ull << 30, "used video memory");
+		check_u64(get(D_PSTATE, ""), r->pstate ? 2 : none,
+		          "performance state, from release 550 on");
+		check_u64(get(D_TEMP, "gpu"), r->thermal ? 61000 : none,
+		          "temperature, from release 575 on");
+		check_u64(get(D_ECC_CORRECTED, ""), 4, "number of corrected errors");
+		check_u64(get(D_ECC_UNCORRECTED, ""), 1, "number of uncorrected errors");
 		check(calls_most <= 12 && rm.wrong == 0 && gpu->opens == 1 && ctl_opens == 1,
-		      "at most 12 calls in a sample, one open, and nothing that a reader must not do");
+		      "a sample makes at most 12 calls and opens a node at most once; no call "
+		      "changes the GPU");
 		nvidia_rest();
-		check(gpu->open_now == 0 && objects() == 0 && bad_closes == 0, "at the end the node is closed and all objects are freed");
+		check(gpu->open_now == 0 && objects() == 0 && bad_closes == 0,
+		      "at the end the node is closed and all objects are freed");
 	}
 }
 
-/* The numbers of the last sample only, whatever the interval. */
+/* Uses only the numbers of the last sample, whatever the interval. */
 static void t_intervals(void)
 {
 	machine(5);
@@ -297,9 +308,11 @@ static void t_intervals(void)
 	gpu->work[NVRM_GR] = (struct nvrm_work){ 2500, 10, 1234, 0 };
 	gpu->first += 3 * PERIOD; /* a pause of the sampling, which is not counted */
 	sample(1);
-	check_u64(busy(&devices[1].e, "gr"), 25000, "the samples since the last reading, without those before");
+	check_u64(busy(&devices[1].e, "gr"), 25000,
+	          "a busy share covers the samples since the last reading, and no earlier ones");
 	sample(PERIOD / 3);
-	check_u64(busy(&devices[1].e, "gr"), 25000, "no new sample: the last value stays");
+	check_u64(busy(&devices[1].e, "gr"), 25000,
+	          "without a new sample, the last busy share is kept");
 	gpu->period = 1000000000; /* as if it took no more samples */
 	gpu->began = clock_ns;
 	gpu->first = nvrm_time(gpu, 0);
@@ -308,12 +321,15 @@ static void t_intervals(void)
 	gpu->first = 0 - 18 * (u64)second;
 	sample(0);
 	sample(20 * PERIOD);
-	check_u64(busy(&devices[1].e, "gr"), 63000, "the driver's clock wraps");
+	check_u64(busy(&devices[1].e, "gr"), 63000,
+	          "the busy share is right when the driver's clock wraps");
 	gpu->restart = nvrm_taken(gpu) + 5;
 	sample(40 * PERIOD);
-	check(busy(&devices[1].e, "gr") != none, "the driver's clock begins again");
+	check(busy(&devices[1].e, "gr") != none,
+	      "the busy share is known when the driver's clock starts again");
 	sample(10 * PERIOD);
-	check_u64(busy(&devices[1].e, "gr"), 63000, "and goes on");
+	check_u64(busy(&devices[1].e, "gr"), 63000,
+	          "the busy share is right after the driver's clock started again");
 }
 
 static u32 found[64][3], nfound;
@@ -338,34 +354,41 @@ static void t_processes(void)
 	machine(4);
 	gpu->nprocs = 3;
 	gpu->procs[2] = (struct nvrm_proc){ sys_pid(), 5 << 20, 0, 0 };
-	check(sample(0), "the first reading finds processes");
+	check(sample(0), "the first reading reports that processes were found");
 	nfound = 0;
 	check(nvidia_scan(note_found) && nfound == 2 && found[0][0] == 1234 && found[1][0] == 77 && found[0][1] == 1 &&
-	      found[0][2] == NV_SLOT + 1, "two processes, and not this one");
+	      found[0][2] == NV_SLOT + 1, "the scan finds two processes, and not the test itself");
 	client = client_add(1, KEY_PID, 1234);
-	check(nvidia_read(&clients[client], 1), "a reading of a process");
-	check(!sample(10 * PERIOD), "the same processes");
+	check(nvidia_read(&clients[client], 1), "nvidia_read() of a process succeeds");
+	check(!sample(10 * PERIOD), "a sample with the same processes requires no scan");
 	nvidia_read(&clients[client], 2);
-	check_u64(busy(&clients[client].e, "gr"), 63000, "its share of graphics");
-	check_u64(busy(&clients[client].e, "nvenc"), 0, "its share of the encoder");
-	check_u64(value_of(&clients[client].e, D_RESIDENT, "vram"), 123 << 20, "its memory");
-	check_u64(value_of(&clients[client].e, D_SHARED, "vram"), 23 << 20, "its shared memory");
+	check_u64(busy(&clients[client].e, "gr"), 63000, "process: share of graphics");
+	check_u64(busy(&clients[client].e, "nvenc"), 0, "process: share of the encoder");
+	check_u64(value_of(&clients[client].e, D_RESIDENT, "vram"), 123 << 20,
+	          "process: resident memory");
+	check_u64(value_of(&clients[client].e, D_SHARED, "vram"), 23 << 20,
+	          "process: shared memory");
 	nvidia_rest();
 	fail_at = rm.calls + 2; /* after the client was made */
 	fail_how = -EIO;
-	check(sample(10 * PERIOD) && !nvidia_read(&clients[client], 3) && get(D_VRAM_USED, "") == none, "the driver does not answer once");
+	check(sample(10 * PERIOD) && !nvidia_read(&clients[client], 3) && get(D_VRAM_USED, "") == none, "after one failed call, neither the device nor the process has values");
 	nfound = 0;
-	check(nvidia_scan(note_found) && nfound == 0, "no process is known then");
-	check(sample(10 * second) && nvidia_read(&clients[client], 4), "it answers again");
-	check(is_of_ring(busy(&clients[client].e, "gr")), "its share goes on");
+	check(nvidia_scan(note_found) && nfound == 0,
+	      "after one failed call, the scan finds no process");
+	check(sample(10 * second) && nvidia_read(&clients[client], 4),
+	      "nvidia_read() succeeds at the next sample that the driver answers");
+	check(is_of_ring(busy(&clients[client].e, "gr")),
+	      "process: share of graphics after a failed sample");
 	devices[1].awake = false;
-	check(sample(second) && !nvidia_read(&clients[client], 5), "the GPU sleeps");
+	check(sample(second) && !nvidia_read(&clients[client], 5),
+	      "a suspended GPU has no values of processes");
 	devices[1].awake = true;
 	check(sample(20 * second) && nvidia_read(&clients[client], 6) && is_of_ring(busy(&clients[client].e, "gr")),
-	      "its share after the sleep");
+	      "process: share of graphics after the GPU was suspended");
 	gpu->nprocs = 1;
 	gpu->procs[0].pid = 55;
-	check(sample(PERIOD) && !nvidia_read(&clients[client], 3), "a process that has ended");
+	check(sample(PERIOD) && !nvidia_read(&clients[client], 3),
+	      "nvidia_read() of an ended process fails");
 	client_remove(client);
 	gpu->nprocs = 250;
 	for (u32 i = 0; i < 250; i++)
@@ -374,12 +397,14 @@ static void t_processes(void)
 	sample(PERIOD);
 	client = client_add(1, KEY_PID, 5249);
 	nvidia_read(&clients[client], 4);
-	check_u64(value_of(&clients[client].e, D_RESIDENT, "vram"), 249 << 20, "the last of 250 processes");
-	check(calls_most <= 12, "at most 12 calls");
+	check_u64(value_of(&clients[client].e, D_RESIDENT, "vram"), 249 << 20,
+	          "process: the last of 250 processes has its memory");
+	check(calls_most <= 12, "a sample with 250 processes makes at most 12 calls");
 	client_remove(client);
 }
 
-/* In a container: pids of the ring are translated from release 570 on, and only those of the container. */
+/* In a container, pids of the ring are translated from release 570 on, and only those of the
+ * container. */
 static void t_container(void)
 {
 	for (unsigned i = 3; i < 5; i++) {
@@ -393,16 +418,24 @@ static void t_container(void)
 		sample(10 * PERIOD);
 		client = client_add(1, KEY_PID, 1234);
 		nvidia_read(&clients[client], 1);
-		check_u64(busy(&devices[1].e, "nvenc"), 20000, "release %u: the device", nvrm_releases[i].number);
-		check_u64(busy(&clients[client].e, "gr"), i < 4 ? none : 63000, "a process in the same container");
-		check_u64(busy(&clients[client].e, "nvenc"), i < 4 ? none : 0, "a process of another container has the same pid");
-		check_u64(value_of(&clients[client].e, D_RESIDENT, "vram"), 123 << 20, "its memory");
+		check_u64(busy(&devices[1].e, "nvenc"), 20000,
+		          "container, release %u: busy time of the device",
+		          nvrm_releases[i].number);
+		check_u64(busy(&clients[client].e, "gr"), i < 4 ? none : 63000,
+		          "container: share of graphics of a process in the same container, from "
+		          "release 570 on");
+		check_u64(busy(&clients[client].e, "nvenc"), i < 4 ? none : 0,
+		          "container: no share of a process that has the same pid in another "
+		          "container");
+		check_u64(value_of(&clients[client].e, D_RESIDENT, "vram"), 123 << 20,
+		          "container: memory of a process in the same container");
 		client_remove(client);
 	}
 }
 
-/* A process that is found by its descriptors of the driver's node and of a DRM node, whose fdinfo has
- * keys as that of other drivers, and by the driver's list. */
+/* A process that is found in three ways: by its descriptor of the driver's node, by its
+ * descriptor of a DRM node, whose fdinfo has the keys of other drivers, and by the driver's
+ * list. */
 static void t_one_client(void)
 {
 	char proc[128];
@@ -435,8 +468,11 @@ static void t_one_client(void)
 	}
 	for (u32 h = c ? c->holders : 0; h; h = holders[h].next_client)
 		held++;
-	check(n == 2 && c && c->keykind == KEY_PID && held == 3, "%u clients, one of them with %u holders", (unsigned)n, (unsigned)held);
-	check_u64(c ? value_of(&c->e, D_RESIDENT, "vram") : 0, 123 << 20, "its values are those of the driver");
+	check(n == 2 && c && c->keykind == KEY_PID && held == 3,
+	      "one process found in three ways: %u clients, one of them with %u holders",
+	      (unsigned)n, (unsigned)held);
+	check_u64(c ? value_of(&c->e, D_RESIDENT, "vram") : 0, 123 << 20,
+	          "the client has the memory that the driver reports");
 	shell("rm $D/proc/1234/fd/3; rm $D/proc/1234/fd/4");
 	gpu->nprocs = 0;
 	sample(second);
@@ -444,7 +480,7 @@ static void t_one_client(void)
 	src_fdinfo.sample();
 	for (n = 0, held = 1; held <= nrows.clients; held++)
 		n += clients[held].e.used;
-	check_u64(n, 0, "it ends");
+	check_u64(n, 0, "the clients are removed after the process has closed its descriptors");
 	src_fdinfo.rest();
 	shell("rm -rf $D");
 }
@@ -455,34 +491,39 @@ static void t_sleep(void)
 	devices[1].awake = false;
 	sample(0);
 	sample(60 * second);
-	check(gpu->opens == 0 && rm.calls == 1, "a sleeping GPU is not accessed; the one call makes the client");
+	check(gpu->opens == 0 && rm.calls == 1,
+	      "a suspended GPU is not accessed; the one call makes the client");
 	devices[1].awake = true;
 	control_text = "auto\n";
 	sample(second);
 	check(gpu->opens == 1 && gpu->open_now == 0 && objects() == 0 && busy(&devices[1].e, "gr") == FIRST + 1250,
-	      "control is auto: one reading, and the node is closed");
+	      "power/control auto: the GPU is read once, and the node is closed");
 	for (int i = 0; i < 7; i++)
 		sample(second);
 	check(gpu->opens == 1 && get(D_VRAM_USED, "") == 2ull << 30 && busy(&devices[1].e, "gr") == FIRST + 1250,
-	      "not again for 7 s: the values of that reading stay");
+	      "power/control auto: the GPU is not read for 7 s, and the values stay");
 	sample(second);
-	check(gpu->opens == 2 && gpu->open_now == 0, "it is still awake after 8 s: a second reading");
+	check(gpu->opens == 2 && gpu->open_now == 0,
+	      "power/control auto: a GPU that is awake after 8 s is read again");
 	devices[1].awake = false;
 	sample(second);
-	check(gpu->opens == 2 && get(D_VRAM_USED, "") == none && busy(&devices[1].e, "gr") == none, "asleep: no values, no access");
+	check(gpu->opens == 2 && get(D_VRAM_USED, "") == none && busy(&devices[1].e, "gr") == none,
+	      "a suspended GPU has no values, and is not accessed");
 	devices[1].awake = true;
 	control_text = "on\n";
 	sample(10 * second);
 	sample(second);
-	check(gpu->opens == 3 && gpu->open_now == 1, "control is on: the node stays open");
+	check(gpu->opens == 3 && gpu->open_now == 1, "power/control on: the node stays open");
 	control_text = "auto\n";
 	sample(second);
-	check(gpu->open_now == 0 && objects() == 0, "auto again: it is closed");
+	check(gpu->open_now == 0 && objects() == 0,
+	      "power/control changes to auto: the node is closed");
 	control_text = "on\n";
 	sample(9 * second);
 	devices[1].awake = false;
 	sample(second);
-	check(gpu->open_now == 0 && objects() == 0, "asleep although it is on: closed");
+	check(gpu->open_now == 0 && objects() == 0,
+	      "the GPU is suspended although power/control is on: the node is closed");
 }
 
 static void t_held(void)
@@ -496,7 +537,8 @@ static void t_held(void)
 	holder_add(4000, 7, task, client);
 	sample(0);
 	sample(second);
-	check(gpu->opens == 1 && gpu->open_now == 1, "another process has the node open: it stays open");
+	check(gpu->opens == 1 && gpu->open_now == 1,
+	      "the node stays open while another process has it open");
 	power_text = "Runtime D3 status:          Enabled (fine-grained)\n";
 	gpus.rows[1].serial = 0;
 	nvidia_rest();
@@ -505,23 +547,31 @@ static void t_held(void)
 	power_text = "Runtime D3 status:          Enabled (fine-grained)\n";
 	sample(0);
 	sample(second);
-	check(gpu->opens == 1 && gpu->open_now == 0, "but not if the GPU may sleep nevertheless");
+	check(gpu->opens == 1 && gpu->open_now == 0,
+	      "the node is closed if the GPU may be suspended although another process has it "
+	      "open");
 	nvidia_rest();
 	machine(5);
 	control_text = "auto\n";
 	power_text = NULL;
 	sample(0);
 	sample(second);
-	check(gpu->opens == 1 && gpu->open_now == 0, "and not if that is not known");
+	check(gpu->opens == 1 && gpu->open_now == 0,
+	      "the node is closed if it is unknown whether the GPU may be suspended");
 	holder_remove(holder_find(4000, 7));
 	client_remove(client);
 }
 
-/* The filter of system calls admits requests on descriptors that were known at the start. */
+/* The system call filter admits requests only on descriptors that were known at the start. */
 static void t_loaded_late(void)
 {
 	static const struct { bool admit; int first_free; const char *what; } rows[] = {
-		{ false, 3, "without a filter" }, { true, 3, "with a filter" }, { true, LATE + 1, "the number is used" }, { true, -1, "the number is too high" },
+		{ false, 3, "without a filter" }, { true, 3, "with a filter" }, { true, LATE + 1,
+		                                                                 "with a filter, "
+		                                                                 "and the "
+		                                                                 "descriptor "
+		                                                                 "number is "
+		                                                                 "used" }, { true, -1, "with a filter, and the descriptor number is too high" },
 	};
 
 	for (size_t i = 0; i < LEN(rows); i++) {
@@ -533,7 +583,8 @@ static void t_loaded_late(void)
 		if (rows[i].admit)
 			nvidia_admit();
 		sample(0);
-		check(rm.calls == 0 && admitted == 4 * rows[i].admit, "no driver yet, %s", rows[i].what);
+		check(rm.calls == 0 && admitted == 4 * rows[i].admit,
+		      "before the driver is loaded, no call is made, %s", rows[i].what);
 		loaded = true;
 		devices[1].gone = false;
 		first_free = rows[i].first_free;
@@ -541,10 +592,13 @@ static void t_loaded_late(void)
 		sample(second);
 		sample(second);
 		check(ctl_opens == 1 && ctl_number == (!answers ? -1 : rows[i].admit ? LATE : CTL) && get(D_VRAM_USED, "") == (answers ? 2ull << 30 : none) &&
-		      (answers || strstr(devices[1].no_engines, "restart gpustat")), "the driver is loaded later, %s", rows[i].what);
+		      (answers || strstr(devices[1].no_engines, "restart gpustat")),
+		      "after the driver is loaded, values are known or the reason says to restart, "
+		      "%s", rows[i].what);
 		sensing.listing = false;
 		nvidia_rest();
-		check(ctl_number == (answers && rows[i].admit ? LATE : -1) && bad_closes == 0, "the node stays open where it is admitted");
+		check(ctl_number == (answers && rows[i].admit ? LATE : -1) && bad_closes == 0,
+		      "the control node stays open only where its requests are admitted");
 	}
 }
 
@@ -554,58 +608,70 @@ static void t_absent(void)
 	loaded = false;
 	sample(0);
 	sample(second);
-	check(ctl_opens == 0 && rm.calls == 0 && get(D_VRAM_USED, "") == none, "no driver: no node is opened");
+	check(ctl_opens == 0 && rm.calls == 0 && get(D_VRAM_USED, "") == none,
+	      "without the driver, no node is opened");
 	sensing.listing = true;
 	sample(second);
-	check(ctl_opens == 0 && strstr(devices[1].no_engines, "/proc/driver/nvidia is missing"), "the reason");
+	check(ctl_opens == 0 && strstr(devices[1].no_engines, "/proc/driver/nvidia is missing"),
+	      "without the driver, the reason names /proc/driver/nvidia");
 	machine(5);
 	ctl_error = -ENOENT;
 	sample(second);
-	check(rm.calls == 0 && strstr(devices[1].no_engines, "node is missing"), "a driver without its node");
+	check(rm.calls == 0 && strstr(devices[1].no_engines, "node is missing"),
+	      "a driver without its control node: the reason says that the node is missing");
 	ctl_error = 0;
 	sample(second);
-	check(get(D_VRAM_USED, "") == 2ull << 30, "the node is made later");
+	check(get(D_VRAM_USED, "") == 2ull << 30,
+	      "values are known after the control node was created");
 	machine(5);
 	full = true;
 	nvidia_admit();
 	sample(second);
-	check(ctl_opens == 1 && ctl_number < 0 && strstr(devices[1].no_engines, "permission denied"), "its requests cannot be admitted");
+	check(ctl_opens == 1 && ctl_number < 0 && strstr(devices[1].no_engines, "permission denied"), "the control node is closed if its requests cannot be admitted");
 	sensing.listing = false;
 	machine(5);
 	strcpy(devices[1].driver, "nouveau");
 	sample(0);
-	check(ctl_opens == 0 && rm.calls == 0, "another driver");
+	check(ctl_opens == 0 && rm.calls == 0, "a device of another driver is not accessed");
 	machine(5);
 	devices[1].left_out = true;
 	sample(0);
-	check(ctl_opens == 0 && rm.calls == 0, "a device that --not leaves out");
+	check(ctl_opens == 0 && rm.calls == 0, "a device that --not leaves out is not accessed");
 	machine(5);
 	roots.sys_given = true;
 	sample(0);
-	check(ctl_opens == 0 && rm.calls == 0, "the /sys of another machine");
+	check(ctl_opens == 0 && rm.calls == 0,
+	      "a device of another machine's /sys is not accessed");
 	roots.sys_given = false;
 	machine(5);
 	ctl_error = -EACCES;
 	sensing.listing = true;
 	sample(0);
-	check(ctl_opens == 1 && strstr(devices[1].no_engines, "permission denied"), "/dev/nvidiactl may not be opened");
+	check(ctl_opens == 1 && strstr(devices[1].no_engines, "permission denied"),
+	      "/dev/nvidiactl may not be opened: the reason is permission denied");
 	machine(5);
 	nvidia_admit();
-	check(admitted == 4 && ctl_opens == 1, "four requests on one descriptor are admitted");
+	check(admitted == 4 && ctl_opens == 1,
+	      "nvidia_admit() admits four requests on one descriptor");
 	sample(0);
-	check(ctl_opens == 1 && get(D_VRAM_USED, "") == 2ull << 30, "it is opened once");
+	check(ctl_opens == 1 && get(D_VRAM_USED, "") == 2ull << 30,
+	      "the control node is opened once, by nvidia_admit()");
 	nvidia_rest();
 	sample(second);
-	check(ctl_opens == 1 && get(D_VRAM_USED, "") == 2ull << 30, "and stays open if its requests are admitted");
+	check(ctl_opens == 1 && get(D_VRAM_USED, "") == 2ull << 30,
+	      "the control node stays open between readings if its requests are admitted");
 	machine(5);
 	sample(0);
 	nvidia_rest();
-	check(gpu->open_now == 0 && rm.client == 0, "otherwise it is closed between readings");
+	check(gpu->open_now == 0 && rm.client == 0,
+	      "the control node is closed between readings without a filter");
 	sample(second);
-	check(ctl_opens == 2 && get(D_VRAM_USED, "") == 2ull << 30, "and opened for the next one");
+	check(ctl_opens == 2 && get(D_VRAM_USED, "") == 2ull << 30,
+	      "the control node is opened again for the next reading");
 	devices[1].gone = true;
 	sample(second);
-	check(gpu->open_now == 0 && objects() == 0, "a removed device is let go");
+	check(gpu->open_now == 0 && objects() == 0,
+	      "after a device was removed, its node is closed and its objects are freed");
 	t_loaded_late();
 }
 
@@ -627,30 +693,32 @@ static void t_failures(void)
 			good &= (commands[i] == 0x20800513) == (get(D_TEMP, "gpu") == none);
 			good &= (commands[i] == 0x20802068) == (get(D_PSTATE, "") == none);
 			good &= (commands[i] == 0x2080012f) == (get(D_ECC_CORRECTED, "") == none);
-			/* three more, once, if the driver does not support the ring */
+			/* three more calls, once, if the driver does not support the ring */
 			good &= calls_most <= (commands[i] == 0x20802096 && results[k] == 0x56 ? 15 : 12) && rm.wrong == 0;
 			if (!good) {
 				note("command %x, result %d", commands[i], results[k]);
 				break;
 			}
 		}
-	check(good, "one failing control: its values are unknown, and the others are there");
+	check(good, "a control that fails makes only its own values unknown");
 	machine(5);
 	ioctl_error = -EIO;
 	sample(0);
 	sample(second);
-	check(get(D_VRAM_USED, "") == none && gpu->open_now == 0, "every ioctl fails");
+	check(get(D_VRAM_USED, "") == none && gpu->open_now == 0,
+	      "if every ioctl fails, values are unknown and the node is closed");
 	ioctl_error = 0;
 	sample(10 * second);
-	check(get(D_VRAM_USED, "") != none, "and later it works");
+	check(get(D_VRAM_USED, "") != none, "values are known again when ioctls succeed");
 	machine(5);
 	interrupts = 2;
 	sample(0);
-	check(get(D_VRAM_USED, "") != none, "a signal interrupts a call: it is made again");
+	check(get(D_VRAM_USED, "") != none, "a call that a signal interrupts is made again");
 	machine(5);
 	copy_fails = true;
 	sample(0);
-	check(get(D_VRAM_USED, "") == none && gpu->open_now == 0, "the driver cannot copy");
+	check(get(D_VRAM_USED, "") == none && gpu->open_now == 0,
+	      "if the driver cannot copy, values are unknown and the node is closed");
 }
 
 static const char *reason(void)
@@ -658,7 +726,8 @@ static const char *reason(void)
 	return devices[1].no_engines ? devices[1].no_engines : "none";
 }
 
-/* The driver answers alike, but other answers tell why. */
+/* The driver returns the same status in each case; the answers to other requests have the
+ * reason. */
 static void t_unsupported(void)
 {
 	static const struct { size_t member; const char *what, *words; } rows[] = {
@@ -679,30 +748,37 @@ static void t_unsupported(void)
 		calls = rm.calls;
 		sample(second);
 		check(strstr(reason(), rows[i % LEN(rows)].words) && !devices[1].no_memory && get(D_VRAM_USED, "") == 2ull << 30 &&
-		      busy(&devices[1].e, "gr") == none, "%s, release %u: its own reason, and the memory", rows[i % LEN(rows)].what,
+		      busy(&devices[1].e, "gr") == none,
+		      "%s, release %u: busy is unknown with the right reason, and memory is known",
+		      rows[i % LEN(rows)].what,
 		      nvrm_releases[release].number);
-		check(nvidia_asked(1) && nvidia_reason(1, &denied) == devices[1].no_engines && !denied, "doctor and -v have the same reason");
-		check(rm.calls - calls <= 7 && calls_most <= 15, "it is searched for once, with at most three calls");
+		check(nvidia_asked(1) && nvidia_reason(1, &denied) == devices[1].no_engines && !denied, "doctor and -v report the same reason");
+		check(rm.calls - calls <= 7 && calls_most <= 15,
+		      "the reason is searched for once, with at most three calls");
 	}
 	machine(5);
 	gpu->mig = gpu->vgpu = 1;
 	sample(0);
-	check(strstr(reason(), "by its host"), "a part of a GPU with MIG, seen by a virtual machine");
+	check(strstr(reason(), "by its host"),
+	      "a virtual machine's part of a GPU with MIG: the reason names the host");
 	machine(5);
 	gpu->mig = 1;
 	sample(0);
 	gpu->mig = 0;
 	sample(second);
-	check(strcmp(reason(), "none") == 0 && busy(&devices[1].e, "gr") != none && !nvidia_reason(1, &denied), "MIG is switched off");
+	check(strcmp(reason(), "none") == 0 && busy(&devices[1].e, "gr") != none && !nvidia_reason(1, &denied), "after MIG is switched off, busy is known without a reason");
 	machine(5);
 	gpu->fails[0] = (struct nvrm_fail){ 0x20802096, 0x56 };
 	sample(0);
-	check(strstr(reason(), "does not measure it on this GPU"), "no known reason");
+	check(strstr(reason(), "does not measure it on this GPU"),
+	      "busy is not supported, and no reason is known");
 	gpu->fails[0].result = 0x1b;
 	sample(second);
-	check(nvidia_reason(1, &denied) && denied, "denied");
+	check(nvidia_reason(1, &denied) && denied,
+	      "busy is denied: nvidia_reason() returns true in *denied");
 	devices[1].awake = false;
-	check(!nvidia_asked(1) && !nvidia_asked(2), "a GPU that sleeps, and none");
+	check(!nvidia_asked(1) && !nvidia_asked(2),
+	      "nvidia_asked() is false for a suspended GPU and for a missing one");
 }
 
 /* Domains of VMD have more than four digits: a card of another one has the same last four. */
@@ -716,12 +792,13 @@ static void t_domains(void)
 	gpu->domain = 0x10000;
 	strcpy(devices[1].pdev, "10000:41:00.0");
 	sample(0);
-	check(gpu->opens == 1 && get(D_VRAM_USED, "") == 2ull << 30, "domain 10000");
+	check(gpu->opens == 1 && get(D_VRAM_USED, "") == 2ull << 30,
+	      "a GPU of domain 10000 has its values");
 	machine(5);
 	gpu->domain = 0xfedcba98;
 	strcpy(devices[1].pdev, "fedcba98:41:00.0");
 	sample(0);
-	check(gpu->opens == 1, "the longest domain");
+	check(gpu->opens == 1, "a GPU with the longest domain is opened");
 }
 
 static void t_reasons(void)
@@ -729,37 +806,43 @@ static void t_reasons(void)
 	sensing.listing = true;
 	machine(5);
 	sample(0);
-	check(strcmp(reason(), "none") == 0 && !devices[1].no_memory, "nothing is missing");
+	check(strcmp(reason(), "none") == 0 && !devices[1].no_memory,
+	      "no reason if no value is missing");
 	t_unsupported();
 	machine(6);
 	sample(0);
 	sample(second);
 	sample(second);
 	check(strstr(reason(), "unknown release") && busy(&devices[1].e, "gr") == none && get(D_VRAM_USED, "") != none && calls_most <= 12,
-	      "a later release: what has an unknown size is unknown");
+	      "unknown later release: only values whose size is unknown are unknown");
 	machine(5);
 	sample(0);
 	gpu->lost = 1;
 	sample(second);
-	check(strstr(reason(), "lost") && gpu->open_now == 0 && get(D_VRAM_USED, "") == none, "the GPU falls off the bus");
+	check(strstr(reason(), "lost") && gpu->open_now == 0 && get(D_VRAM_USED, "") == none,
+	      "a GPU that fell off the bus: values are unknown, the node is closed, the reason is "
+	      "that it was lost");
 	node_error = -ENODEV;
 	for (int i = 0; i < 7; i++)
 		sample(second);
-	check(gpu->opens == 1, "it is not tried again for 8 s");
+	check(gpu->opens == 1, "a GPU that fell off the bus is not opened for 8 s");
 	sample(2 * second);
-	check(gpu->opens == 2 && strstr(reason(), "lost"), "then once");
+	check(gpu->opens == 2 && strstr(reason(), "lost"),
+	      "a GPU that fell off the bus is opened once after 8 s");
 	machine(5);
 	node_error = -EACCES;
 	sample(0);
-	check(strstr(reason(), "permission denied"), "the GPU's node may not be opened");
+	check(strstr(reason(), "permission denied"),
+	      "the GPU's node may not be opened: the reason is permission denied");
 	machine(5);
 	devices[1].awake = false;
 	sample(0);
-	check(strstr(reason(), "asleep"), "a sleeping GPU");
+	check(strstr(reason(), "asleep"), "a suspended GPU: the reason is that it is asleep");
 	machine(5);
 	strcpy(devices[1].pdev, "0000:42:00.0");
 	sample(0);
-	check(get(D_VRAM_USED, "") == none && gpu->opens == 0, "the driver does not list the GPU");
+	check(get(D_VRAM_USED, "") == none && gpu->opens == 0,
+	      "a GPU that the driver does not list has no values, and is not opened");
 	sensing.listing = false;
 }
 
@@ -781,7 +864,7 @@ static bool one_fails(unsigned which, long how)
 		good &= gpu->open_now <= 1;
 	}
 	fail_at = 0;
-	sample(10 * second); /* the ring has turned; everything is there again */
+	sample(10 * second); /* all samples in the ring are new, and all values are known again */
 	good &= get(D_VRAM_USED, "") == 2ull << 30 && busy(&devices[1].e, "gr") != none && get(D_TEMP, "gpu") == 61000;
 	nvidia_rest();
 	return good && gpu->open_now == 0 && rm.wrong == 0 && calls_most <= (how == 0x56 ? 15 : 12) && bad_closes == 0;
@@ -798,7 +881,9 @@ static void t_each_call(void)
 				note("call %u: %ld", which, hows[i]);
 				good = false;
 			}
-	check(good, "any single call fails in any way: each value is right or unknown, nothing stays open, and later all is well");
+	check(good,
+	      "after any failure of any single call, each value is right or unknown, no node stays "
+	      "open, and the next reading is complete");
 }
 
 /* An object that cannot be freed does not prevent the next reading. */
@@ -817,10 +902,12 @@ static void t_free_fails(void)
 		fail_at = 2 * rm.calls - calls; /* the last call of a sample */
 		fail_how = hows[i];
 		sample(10 * second);
-		check(!fail_at && objects() > 0 && gpu->open_now == 0, "an object is left: %ld", hows[i]);
+		check(!fail_at && objects() > 0 && gpu->open_now == 0,
+		      "freeing fails with %ld: the object remains, and the node is closed",
+		      hows[i]);
 		sample(10 * second);
 		check(gpu->opens == 4 && get(D_VRAM_USED, "") == 2ull << 30 && get(D_TEMP, "gpu") == 61000,
-		      "the next reading is complete");
+		      "after freeing failed, the next reading is complete");
 	}
 }
 
@@ -837,8 +924,8 @@ static size_t bytes_present(void *rows, size_t bytes)
 	return n;
 }
 
-/* The first sample of a process touches the pages of the answers that the driver writes, and a row
- * for each GPU and process. This runs first: what is touched stays in memory. */
+/* The first sample of a process writes to the pages of the answers, and to a row for each GPU
+ * and process. This test runs first, because pages stay in memory. */
 static void t_memory(void)
 {
 	size_t answers, rows;
@@ -847,28 +934,33 @@ static void t_memory(void)
 	sample(0);
 	answers = bytes_present(answer.rows, NV_ANSWER);
 	rows = 2 * sizeof(*gpus.rows) + ctl.nprocs * sizeof(*procs.rows);
-	check(busy(&devices[1].e, "gr") == FIRST && ctl.nprocs == 2, "a complete sample");
+	check(busy(&devices[1].e, "gr") == FIRST && ctl.nprocs == 2,
+	      "the first sample is complete");
 	check(answers >= NV_ANSWER && (answers + rows <= 60 << 10 || sys_page_size() > 4096),
 	      "a sample touches at most 60 KiB: %u bytes of answers, %u of rows", (unsigned)answers, (unsigned)rows);
-	check_u64(bytes_present(gpus.rows, gpus.t.ready * sizeof(*gpus.rows)), sys_page_size(), "of the table of GPUs one page is used");
-	check_u64(bytes_present(procs.rows, procs.t.ready * sizeof(*procs.rows)), sys_page_size(), "and of the table of processes");
+	check_u64(bytes_present(gpus.rows, gpus.t.ready * sizeof(*gpus.rows)), sys_page_size(),
+	          "one page of the table of GPUs is in memory");
+	check_u64(bytes_present(procs.rows, procs.t.ready * sizeof(*procs.rows)), sys_page_size(),
+	          "one page of the table of processes is in memory");
 }
 
 static void t_minor(void)
 {
 	machine(5);
-	check(nvidia_minor(1) == 3, "the number of a GPU's node");
+	check(nvidia_minor(1) == 3, "nvidia_minor() returns the number of a GPU's node");
 	machine(5);
 	ioctl_error = -EIO;
-	check(nvidia_minor(1) == NVIDIA_CTL, "it is unknown if the driver does not answer");
+	check(nvidia_minor(1) == NVIDIA_CTL,
+	      "nvidia_minor() returns NVIDIA_CTL if the driver does not answer");
 	ioctl_error = 0;
 	machine(5);
 	ctl_error = -ENOENT;
-	check(nvidia_minor(1) == NVIDIA_CTL, "nor without its node");
+	check(nvidia_minor(1) == NVIDIA_CTL,
+	      "nvidia_minor() returns NVIDIA_CTL without the control node");
 	ctl_error = 0;
 }
 
-/* A driver whose version is not known: the rows are tried in their order, over several samples. */
+/* For a driver of unknown version, the rows are tried in their order, over several samples. */
 static void t_tries(void)
 {
 	machine(1);

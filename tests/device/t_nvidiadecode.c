@@ -1,5 +1,6 @@
-/* t_nvidiadecode.c - answers of NVIDIA's driver: the layouts of its releases, rings that have turned
- * or are not full, the wrap of time, and any bytes. SPDX-License-Identifier: MIT */
+/* t_nvidiadecode.c - unit test of sources/device/nvidiadecode.c: layouts of NVIDIA's driver by
+ * release, rings that have wrapped or are not full, the wrap of time, and any bytes.
+ * SPDX-License-Identifier: MIT */
 #include "unit.h"
 
 static u64 clock_ns;
@@ -38,7 +39,7 @@ static const struct nvring *ring_of(unsigned release)
 	return NULL;
 }
 
-/* The stand-in's answer after so many samples. */
+/* Returns the stand-in's answer after this many samples. */
 static const char *ring_after(unsigned release, unsigned taken)
 {
 	const struct nvring *r = ring_of(release);
@@ -81,18 +82,26 @@ static void t_releases(void)
 		bool later = nvrm_releases[i].number == 999, six = nvrm_releases[i].engines == 6;
 		u64 t;
 
-		check(!r == later, "release %u: it has a row, or is unknown", nvrm_releases[i].number);
+		check(!r == later,
+		      "release %u: the ring has a row, or is unknown in a later release",
+		      nvrm_releases[i].number);
 		if (!r)
 			continue;
-		ring_after(i, 250); /* turned more than once: 160 to 249 and later are there */
-		check(nvring_newest((const char *)answer, r, &t) && t == nvrm_time(gpu, 249), "the newest sample");
-		check(near(percent(r, NV_MEMORY, NV_ANY, 209), 30), "memory controller");
-		check(near(percent(r, NV_GR, NV_ANY, 209), 63), "graphics: 7 of 10 samples with 90 %%");
-		check(near(percent(r, NV_GR, 1234, 209), 63) && near(percent(r, NV_GR, 77, 209), 0), "graphics, by process");
-		check(near(percent(r, NV_NVENC, 77, 209), 10) && near(percent(r, NV_NVDEC, 77, 209), 10), "encoder and decoder");
-		check(near(percent(r, NV_NVJPG, NV_ANY, 209), six ? 5 : -1), "nvjpg, or no such engine");
-		check(near(percent(r, NV_NVOFA, NV_ANY, 209), six ? 20 : -1), "more than 100 %% is 100 %%");
-		check(near(percent(r, NV_GR, NV_ANY, 247), 0) && near(percent(r, NV_GR, NV_ANY, 249), -1), "the last two samples; no new one");
+		ring_after(i, 250); /* the ring has wrapped: it has samples 160 to 249 and later */
+		check(nvring_newest((const char *)answer, r, &t) && t == nvrm_time(gpu, 249),
+		      "nvring_newest() returns the time of the newest sample");
+		check(near(percent(r, NV_MEMORY, NV_ANY, 209), 30),
+		      "ring: load of the memory controller");
+		check(near(percent(r, NV_GR, NV_ANY, 209), 63),
+		      "ring: graphics, 7 of 10 samples with 90 %%");
+		check(near(percent(r, NV_GR, 1234, 209), 63) && near(percent(r, NV_GR, 77, 209), 0),
+		      "ring: graphics, by process");
+		check(near(percent(r, NV_NVENC, 77, 209), 10) && near(percent(r, NV_NVDEC, 77, 209), 10), "ring: encoder and decoder");
+		check(near(percent(r, NV_NVJPG, NV_ANY, 209), six ? 5 : -1),
+		      "ring: nvjpg, or no such engine");
+		check(near(percent(r, NV_NVOFA, NV_ANY, 209), six ? 20 : -1),
+		      "ring: more than 100 %% counts as 100 %%");
+		check(near(percent(r, NV_GR, NV_ANY, 247), 0) && near(percent(r, NV_GR, NV_ANY, 249), -1), "ring: the last two samples have a share; without a new sample there is none");
 	}
 }
 
@@ -126,21 +135,27 @@ static void t_times(void)
 	u64 t;
 
 	ring_make(r, (u64[]){ 0 }, (u32[]){ 0 }, 0);
-	check(!nvring_newest((const char *)answer, r, &t) && near(mean_since(r, 0, false), -1), "an empty ring");
+	check(!nvring_newest((const char *)answer, r, &t) && near(mean_since(r, 0, false), -1),
+	      "an empty ring has neither a newest sample nor a share");
 	ring_make(r, (u64[]){ 5 * s }, (u32[]){ 4200 }, 1);
-	check(nvring_newest((const char *)answer, r, &t) && t == 5 * s && mean_since(r, 0, false) > -1, "a single sample is something");
+	check(nvring_newest((const char *)answer, r, &t) && t == 5 * s && mean_since(r, 0, false) > -1, "a ring with a single sample has a share");
 	ring_make(r, (u64[]){ s, 2 * s, 2 * s + s / 2 }, (u32[]){ 10000, 0, 6000 }, 3);
-	check(near(mean_since(r, s, true), 20), "samples count for their time: 1 s of 0 %%, 0.5 s of 60 %%");
-	check(near(mean_since(r, 2 * s, true), 60) && near(mean_since(r, 3 * s, true), -1), "those after a time only");
+	check(near(mean_since(r, s, true), 20),
+	      "ring: samples count for their time: 1 s of 0 %%, 0.5 s of 60 %%");
+	check(near(mean_since(r, 2 * s, true), 60) && near(mean_since(r, 3 * s, true), -1),
+	      "ring: only samples after the given time count");
 	ring_make(r, (u64[]){ wrap, wrap + s, wrap + 2 * s, wrap + 3 * s }, (u32[]){ 0, 2000, 4000, 6000 }, 4);
-	check(nvring_newest((const char *)answer, r, &t) && t == s + 7 && near(mean_since(r, wrap, true), 40), "time wraps");
+	check(nvring_newest((const char *)answer, r, &t) && t == s + 7 && near(mean_since(r, wrap, true), 40), "ring: the share is right when time wraps");
 	ring_make(r, (u64[]){ s, 100 * s, 101 * s }, (u32[]){ 0, 10000, 1000 }, 3);
-	check(near(mean_since(r, s, true), 10), "a sample after a pause does not count for the pause");
+	check(near(mean_since(r, s, true), 10),
+	      "ring: a sample after a pause does not count for the pause");
 	ring_make(r, (u64[]){ 9 * s, 2 * s, 10 * s }, (u32[]){ 0, 10000, 1000 }, 3);
-	check(near(mean_since(r, 9 * s, true), 10), "a sample with an earlier time is left out");
+	check(near(mean_since(r, 9 * s, true), 10),
+	      "ring: a sample with an earlier time is left out");
 	ring_make(r, (u64[]){ s, 2 * s }, (u32[]){ 0, 5000 }, 2);
 	memset(answer + 12, 0xff, 4);
-	check(mean_since(r, s, true) <= 100, "a tracker outside of the ring");
+	check(mean_since(r, s, true) <= 100,
+	      "a position outside of the ring gives a share of at most 100 %%");
 }
 
 /* Any bytes: with sanitizers, a read outside of the answer ends the test. */
@@ -166,7 +181,7 @@ static void t_any(void)
 			}
 		free(exact);
 	}
-	check(good, "no more work than time");
+	check(good, "random rings: no share exceeds 100 %%");
 	for (size_t i = 0; i < NV_ECCS; i++) {
 		char *exact = malloc(nveccs[i]);
 
@@ -174,7 +189,7 @@ static void t_any(void)
 		nvecc_sum(exact, nveccs[i], &a, &b);
 		free(exact);
 	}
-	check(true, "ECC of any bytes");
+	check(true, "random bytes as ECC counts: no read outside of the answer");
 }
 
 static void t_small(void)
@@ -197,33 +212,39 @@ static void t_small(void)
 		for (size_t k = 0; k < NV_ECCS; k++)
 			row |= nveccs[k] == n;
 		check(row && nvrm_ecc(gpu, p, n) == 0 && nvecc_sum((char *)p, n, &a, &b) && a == 12 && b == 3,
-		      "release %u: errors of the units that have ECC", nvrm_releases[i].number);
+		      "release %u: ECC errors of the units that have ECC", nvrm_releases[i].number);
 	}
 	gpu->sbe = gpu->dbe = 0;
 	nvrm_ecc(gpu, p, 1664);
-	check(!nvecc_sum((char *)p, 1664, &a, &b), "no unit has ECC");
+	check(!nvecc_sum((char *)p, 1664, &a, &b), "ECC counts are unknown if no unit has ECC");
 	memcpy(list + 4, &(u32){ 8 << 20 }, 4);
 	memcpy(list + 12, &(u32){ 6 << 20 }, 4);
-	check(nvmemory(list, &a, &b) && a == 8ull << 30 && b == 2ull << 30, "video memory, total and used");
+	check(nvmemory(list, &a, &b) && a == 8ull << 30 && b == 2ull << 30,
+	      "video memory: total and used");
 	memcpy(list + 12, &(u32){ 9 << 20 }, 4);
-	check(!nvmemory(list, &a, &b), "more free memory than there is");
+	check(!nvmemory(list, &a, &b), "video memory is unknown if more is free than there is");
 	check(nvpstate(1) == 0 && nvpstate(1 << 8) == 8 && nvpstate(0) == NV_NO_PSTATE && nvpstate(3) == NV_NO_PSTATE &&
-	      nvpstate(1u << 31) == NV_NO_PSTATE, "performance states");
+	      nvpstate(1u << 31) == NV_NO_PSTATE,
+	      "performance states: one bit is a state, any other value is unknown");
 	memcpy(entry, &(u32){ 4321 }, 4);
 	memcpy(entry + 16, &(u64){ 5 << 20 }, 8);
 	memcpy(entry + 24, &(u64){ 2 << 20 }, 8);
 	memcpy(entry + 32, &(u64){ 1 << 20 }, 8);
-	check(nvprocess(entry, &pid, &a, &b) && pid == 4321 && a == 8 << 20 && b == 3 << 20, "memory of a process");
+	check(nvprocess(entry, &pid, &a, &b) && pid == 4321 && a == 8 << 20 && b == 3 << 20,
+	      "memory of a process");
 	memcpy(entry + 24, &(u64){ UINT64_MAX }, 8);
-	check(!nvprocess(entry, &pid, &a, &b), "impossible memory of a process");
+	check(!nvprocess(entry, &pid, &a, &b),
+	      "a memory of a process that is impossible is refused");
 	gpu->degrees[0] = 61;
 	gpu->degrees[1] = -5;
 	gpu->release = 5;
 	nvsensors_ask(sensors);
-	check_u64(nvrm_temperatures(gpu, (unsigned char *)sensors, sizeof(sensors)), 0, "the stand-in accepts the instructions");
+	check_u64(nvrm_temperatures(gpu, (unsigned char *)sensors, sizeof(sensors)), 0,
+	          "the stand-in accepts the instructions for temperatures");
 	check(nvsensor(sensors, 0, &name, &v) && strcmp(name, "memory") == 0 && v == -5000, "temperature of the memory");
 	check(nvsensor(sensors, 1, &name, &v) && strcmp(name, "gpu") == 0 && v == 61000, "temperature of the GPU");
-	check(!nvsensor(sensors, 2, &name, &v) && !nvsensor(sensors, 99, &name, &v), "no other sensor");
+	check(!nvsensor(sensors, 2, &name, &v) && !nvsensor(sensors, 99, &name, &v),
+	      "there is no third temperature sensor");
 }
 
 int main(void)

@@ -1,5 +1,6 @@
-/* t_sysfs.c - values in sysfs files: each format with hostile contents, labels, what is read and
- * when, denied files, and limits of tables. SPDX-License-Identifier: MIT */
+/* t_sysfs.c - unit test of sources/device/sysfs.c: values in sysfs files, each format with
+ * hostile contents; labels; which files are read and when; denied files; limits of tables.
+ * SPDX-License-Identifier: MIT */
 #include "folder.h"
 #include "sys.h"
 
@@ -11,7 +12,7 @@ static long fake_slurp_fd(int fd, char *b, size_t cap);
 
 #define PCI "devices/pci0000:00/0000:03:00.0"
 
-static const u64 none = 0xdeadbeefdeadbeef; /* no value in the tables below */
+static const u64 none = 0xdeadbeefdeadbeef; /* the counter has no value */
 
 static i64 stopped_at; /* ns; 0: the clock is not stopped */
 
@@ -83,7 +84,7 @@ static void file_put(const char *leaf, const char *text)
 	put(in_sys(PCI, leaf), text);
 }
 
-/* The value of the last reading; none: there is none. */
+/* Returns the value of the last reading, or none. */
 static u64 get(u8 desc, const char *inst)
 {
 	u64 v;
@@ -101,7 +102,7 @@ static const struct attr *attr_of(const char *leaf)
 	for (size_t i = 0; i < LEN(attrs); i++)
 		if (strcmp(attrs[i].leaf, leaf) == 0)
 			return &attrs[i];
-	check(false, "%s is a file", leaf);
+	check(false, "the file %s is read", leaf);
 	return &attrs[0];
 }
 
@@ -218,16 +219,16 @@ static void t_formats(void)
 		const struct attr *a = attr_of(t->leaf);
 
 		store(a, edge_str(t->text, strlen(t->text)));
-		if (!check(get(t->desc, t->inst) == t->want, "%s: text %zu", t->leaf, i))
+		if (!check(get(t->desc, t->inst) == t->want, "%s: value of text %zu", t->leaf, i))
 			note("%s: %" PRId64 ", want %" PRId64, show(str_z(t->text)),
 			     (i64)get(t->desc, t->inst), (i64)t->want);
 		replayed = a;
 		if (!replay(str_z(t->text), store_any))
-			check(false, "%s: text %zu, changed", t->leaf, i);
+			check(false, "%s: text %zu truncated and changed", t->leaf, i);
 	}
 }
 
-/* 1 s at 200 MHz and 3 s at 400 MHz, all within the 4 s that the file counts. */
+/* The file counts 1 s at 200 MHz and 3 s at 400 MHz: all of the 4 s. */
 static void t_mean_clock(void)
 {
 	const struct attr *a = attr_of("trans_stat");
@@ -238,7 +239,8 @@ static void t_mean_clock(void)
 	store(a, str_z("200000000: 0 0 5000\n400000000: 0 0 7000\n"));
 	reg_begin(e, 2000);
 	stores[T_TRANS](&s, str_z("200000000: 0 0 6000\n400000000: 0 0 10000\n"), 2000);
-	check(reg_rate(e, D_FREQ_SPENT, reg_first(e)->inst, &d, &dt), "trans_stat: a mean clock");
+	check(reg_rate(e, D_FREQ_SPENT, reg_first(e)->inst, &d, &dt),
+	      "trans_stat: there is a mean clock");
 	check_u64(dt, UINT64_C(4000000000), "trans_stat: the time is that of the file, in ns");
 	check_u64(muldiv(d, 1000000000, dt), 350000000, "trans_stat: the mean clock, in Hz");
 }
@@ -283,9 +285,9 @@ static void t_labels(void)
 	for (size_t i = 0; i < LEN(rows); i++)
 		check_u64(get(rows[i].desc, rows[i].inst), 5, "%s: %s", rows[i].leaf, rows[i].inst);
 	check(get(D_THROTTLE, "pl1") == 1 && get(D_THROTTLE, "status") == none,
-	      "the status of throttling is not a reason");
-	check_u64(get(D_FREQ_CUR, "gt1"), 300000000, "the name of a folder");
-	check_u64(sysfs.nsensors, LEN(rows) + 2, "number of files that stay open");
+	      "the status of throttling is not listed as a reason");
+	check_u64(get(D_FREQ_CUR, "gt1"), 300000000, "label: the name of a folder");
+	check_u64(sysfs.nsensors, LEN(rows) + 2, "label: number of files that stay open");
 }
 
 static void t_nodes(void)
@@ -309,22 +311,24 @@ static void t_nodes(void)
 
 		check(ok == (rows[i].kind >= 0) &&
 		      (!ok || (kind == rows[i].kind && number == rows[i].number)),
-		      "the node '%s'", rows[i].name);
+		      "device of the node '%s'", rows[i].name);
 	}
 	machine("i915", "active\n");
 	put(in_sys("class/drm/card0", "dev"), "300:17\n");
 	src_sysfs.start();
 	check(sysfs_node(str_z("card0"), &maj, &min) && maj == 300 && min == 17 &&
-	      sysfs_device(300, 17) == 1, "the numbers of a node are those of its file dev");
+	      sysfs_device(300, 17) == 1, "the numbers of a node are those in its file dev");
 	check(sysfs_node(str_z("renderD129"), &maj, &min) && maj == MAJOR_DRM && min == 129 &&
 	      !sysfs_node(str_z("nvidia255"), &maj, &min),
-	      "the numbers of a node that is not listed");
+	      "the numbers of a node that is not listed belong to no device");
 	check(sysfs_device_at_slot(str_z("0000:03:00.0")) == 1 &&
-	      sysfs_device_at_slot(str_z("0000:03:00.1")) == NONE, "the device at a PCI slot");
+	      sysfs_device_at_slot(str_z("0000:03:00.1")) == NONE,
+	      "the device at a PCI slot is found");
 	check(sysfs_device_by((struct str){ 0 }, str_z("i915")) == 1,
-	      "the only device of a driver");
+	      "the only device of a driver is found");
 	check(sysfs_device(226, 5) == 2 && sysfs_device(226, 5) == 2 &&
-	      strcmp(devices[2].dev, "226:5") == 0, "an unlisted device is named after its number");
+	      strcmp(devices[2].dev, "226:5") == 0,
+	      "a device that is not listed is named after its number");
 }
 
 /* --- what is read, and when ------------------------------------------------------------------- */
@@ -347,24 +351,24 @@ static void t_awake(void)
 	file_put("gpu_busy_percent", "7\n");
 	src_sysfs.start();
 	check(get(D_VRAM_USED, "") == 50 && get(D_GPU_BUSY, "") == none && sysfs.nsensors == 1,
-	      "asleep: only files that cannot wake the device are opened");
+	      "while a device is suspended, only files that cannot wake it are opened");
 	for (size_t i = 0; i < LEN(states); i++) {
 		file_put("power/runtime_status", states[i].state);
 		src_sysfs.sample();
 		check(devices[1].awake == states[i].awake &&
 		      (get(D_GPU_BUSY, "") == 7000) == states[i].awake && get(D_VRAM_USED,
 		      "") == 50,
-		      "state %zu: the device is %s", i, states[i].awake ? "awake" : "asleep");
+		      "power state %zu: the device is %s", i, states[i].awake ? "awake" : "asleep");
 	}
 	file_put("power/runtime_status", "active\n");
 	calls = fileio.calls;
 	src_sysfs.sample();
 	few = fileio.calls - calls;
-	check_u64(few, 3, "awake: one call for each file");
+	check_u64(few, 3, "an active device is read with one call for each file");
 	file_put("power/runtime_status", "suspended\n");
 	calls = fileio.calls;
 	src_sysfs.sample();
-	check_u64(fileio.calls - calls, few - 1, "asleep: one call less");
+	check_u64(fileio.calls - calls, few - 1, "a suspended device is read with one call less");
 }
 
 static void t_fixed(void)
@@ -374,17 +378,18 @@ static void t_fixed(void)
 	machine("amdgpu", "active\n");
 	file_put("mem_info_vram_total", "x\n");
 	src_sysfs.start();
-	check_u64(get(D_VRAM_TOTAL, ""), none, "a constant without a valid number");
+	check_u64(get(D_VRAM_TOTAL, ""), none, "a constant without a valid number has no value");
 	file_put("mem_info_vram_total", "800\n");
 	src_sysfs.sample();
-	check_u64(get(D_VRAM_TOTAL, ""), 800, "is read again");
+	check_u64(get(D_VRAM_TOTAL, ""), 800, "a constant without a valid number is read again");
 	file_put("mem_info_vram_total", "900\n");
 	calls = fileio.calls;
 	src_sysfs.sample();
-	check(get(D_VRAM_TOTAL, "") == 800 && fileio.calls - calls == 1, "a constant is read once");
+	check(get(D_VRAM_TOTAL, "") == 800 && fileio.calls - calls == 1,
+	      "a constant with a valid number is read once");
 	src_sysfs.rest();
 	src_sysfs.sample();
-	check_u64(get(D_VRAM_TOTAL, ""), 900, "and again after its file was closed");
+	check_u64(get(D_VRAM_TOTAL, ""), 900, "a constant is read again after its file was closed");
 }
 
 static void t_slow(void)
@@ -396,19 +401,21 @@ static void t_slow(void)
 	src_sysfs.start();
 	file_put("npu_busy_time_us", "2\n");
 	src_sysfs.sample();
-	check_u64(get(D_GPU_BUSY_US, ""), 2, "a slow file: the first two reads are done at once");
+	check_u64(get(D_GPU_BUSY_US, ""), 2,
+	          "a slow file is read again at once after its first reading");
 	stopped_at = sensors.rows[0].last + 989999999;
 	calls = fileio.calls;
 	src_sysfs.sample();
 	check(get(D_GPU_BUSY_US, "") == none && fileio.calls - calls == 1,
-	      "a slow file: not read again within a second");
+	      "a slow file is not read again within a second");
 	file_put("npu_busy_time_us", "3\n");
-	stopped_at++; /* the interval of a second may be a little early */
+	stopped_at++; /* the interval of a second may end a little early */
 	src_sysfs.sample();
-	check_u64(get(D_GPU_BUSY_US, ""), 3, "a slow file: read after a second");
+	check_u64(get(D_GPU_BUSY_US, ""), 3, "a slow file is read again after a second");
 	stopped_at += 500000000;
 	src_sysfs.sample();
-	check(get(D_GPU_BUSY_US, "") == none, "a slow file: the second begins at the last read");
+	check(get(D_GPU_BUSY_US, "") == none,
+	      "the second of a slow file begins at its last reading");
 	stopped_at = 0;
 }
 
@@ -425,17 +432,17 @@ static void t_listing(void)
 	file_put("hwmon/hwmon0/energy1_input", "6\n");
 	src_sysfs.start();
 	check(get(D_TEMP, "temp1") == 5 && get(D_TEMP_CRIT, "temp1") == none,
-	      "limits are not read");
+	      "a live command does not read limits");
 	src_sysfs.rest();
 	sensing.listing = true;
 	src_sysfs.sample();
-	check_u64(get(D_TEMP_CRIT, "temp1"), 100, "a list has limits, too");
+	check_u64(get(D_TEMP_CRIT, "temp1"), 100, "a list of devices reads limits");
 	src_sysfs.rest();
 	reg_clear(&devices[1].e);
 	sensing.filter = hides_temp;
 	src_sysfs.sample();
 	check(get(D_TEMP, "temp1") == none && get(D_ENERGY, "energy1") == 6,
-	      "a hidden value that is only shown is not read");
+	      "a value that the filter hides and that is only displayed is not read");
 	sensing.filter = NULL;
 }
 
@@ -452,18 +459,19 @@ static void t_denied(void)
 	src_sysfs.start();
 	rights_drop(false);
 	check(get(D_GPU_BUSY, "") == none && get(D_LOAD, "mem") == 8000,
-	      "a file without permission, and one with it");
-	check_str(str_z(devices[1].no_sensors), "permission denied", "the reason is reported");
+	      "a file without permission has no value; a readable one has");
+	check_str(str_z(devices[1].no_sensors), "permission denied",
+	          "the missing value has the reason that permission was denied");
 	machine("amdgpu", "active\n");
 	sensing.listing = true;
 	src_sysfs.start();
 	check_str(str_z(devices[1].no_sensors), "the driver has no file for it",
-		  "there is no file");
+		  "a missing file has the reason that the driver has none");
 	machine("amdgpu", "suspended\n");
 	sensing.listing = true;
 	src_sysfs.start();
 	check_str(str_z(devices[1].no_sensors), "asleep; reading could wake it",
-		  "a device that sleeps");
+		  "a suspended device has the reason that reading could wake it");
 }
 
 /* A machine of amdgpu with four files of values. */
@@ -484,7 +492,7 @@ static void t_room(void)
 
 	four_files();
 	src_sysfs.start();
-	check_u64(sysfs.nsensors, 4, "four files are open");
+	check_u64(sysfs.nsensors, 4, "the four files of a device are open");
 	src_sysfs.rest();
 	ready = sensors.t.ready;
 	most = sensors.t.most;
@@ -493,7 +501,7 @@ static void t_room(void)
 		dropped = registry.dropped;
 		src_sysfs.sample();
 		check(registry.dropped - dropped == 2 && sysfs.nsensors == 2,
-		      "a full table: sample %d counts two sensors as dropped", i);
+		      "a full table of sensors: sample %d counts two sensors as dropped", i);
 	}
 	sensors.t.ready = ready;
 	sensors.t.most = most;
@@ -503,7 +511,8 @@ static void t_room(void)
 		dropped = registry.dropped;
 		src_sysfs.sample();
 		check(registry.dropped - dropped == 4 && sysfs.nsensors == 0,
-		      "half of the descriptors is for clients: sample %d counts four as dropped",
+		      "half of the descriptors are for clients: sample %d counts four sensors as "
+		      "dropped",
 		      i);
 	}
 	four_files();
@@ -515,13 +524,13 @@ static void t_room(void)
 	dropped = registry.dropped;
 	src_sysfs.start();
 	check(registry.dropped - dropped == 2 && sysfs.nsensors == 2,
-	      "the limit is half of the descriptors");
+	      "sensors use at most half of the descriptors");
 	fileio.limit = limit;
 	src_sysfs.rest();
 	dropped = registry.dropped;
 	src_sysfs.sample();
 	check(registry.dropped == dropped && sysfs.nsensors == 4,
-	      "with enough descriptors again: no sensor counts as dropped");
+	      "after the limit was raised, no sensor counts as dropped");
 	src_sysfs.rest();
 	reset();
 }
@@ -545,18 +554,20 @@ static void t_devices(void)
 	nodes_start();
 	src_sysfs.start();
 	check(registry.dropped - before == LEFT_OUT && nrows.devices == MAX_DEVICES - 1,
-	      "devices without room are counted once, not each of their nodes");
+	      "devices without room are counted once, not once for each node");
 	do
 		full = table_full(&left);
 	while (full && strcmp(full->name, "devices") != 0);
 	check(full && full->ready == MAX_DEVICES &&
-	      left == LEFT_OUT, "the table and their number are told");
+	      left == LEFT_OUT,
+	      "table_full() returns the table of devices and the number of devices without room");
 	for (u32 i = 0; i < 5; i++) {
 		before = registry.dropped;
 		src_sysfs.scan();
 		bad += registry.dropped - before != LEFT_OUT;
 	}
-	check_u64(bad, 0, "each later scan counts them again, also if it does not read /sys");
+	check_u64(bad, 0,
+	          "each later scan counts the devices without room, also if it does not read /sys");
 	nodes_stop();
 	/* Partitions of accelerators have render nodes only. */
 	shell("rm -r $D/sys/class/drm/card* $D/sys/devices/pci/*/drm");
@@ -564,7 +575,7 @@ static void t_devices(void)
 	before = registry.dropped;
 	src_sysfs.start();
 	check(registry.dropped - before == LEFT_OUT && nrows.devices == MAX_DEVICES - 1,
-	      "devices with a render node only are counted, too");
+	      "devices with only a render node are counted as dropped");
 }
 
 static void t_full_nodes(void)
@@ -583,7 +594,7 @@ static void t_full_nodes(void)
 	sysfs.nnodes = had;
 }
 
-/* Scans, after a restart of the watches: /sys is read. */
+/* Scans after a restart of the watches, so that /sys is read. */
 static void scan(void)
 {
 	nodes_stop();
@@ -598,34 +609,35 @@ static void t_unplugged(void)
 	file_put("hwmon/hwmon0/temp1_input", "5\n");
 	src_sysfs.start();
 	check(nrows.devices == 1 && strcmp(devices[1].dev, "card0") == 0 &&
-	      strcmp(devices[1].pdev, "0000:03:00.0") == 0, "a device, and its slot");
+	      strcmp(devices[1].pdev, "0000:03:00.0") == 0, "a device has its node and its slot");
 	file_put("uevent", "DRIVER=xe\n");
 	shell("mv $D/sys/class/drm/card0 $D/sys/class/drm/card1");
 	scan();
 	check(strcmp(devices[1].dev, "card1") == 0 && strcmp(devices[1].driver, "xe") == 0 &&
 	      get(D_TEMP, "temp1") == none,
-	      "another driver: the values of the first one are dropped");
+	      "a device with another driver loses the values of the first driver");
 	file_put("hwmon/hwmon0/temp1_input", "6\n");
 	devices[1].anonymous = 1;
 	shell("rm -r $D/sys/class/drm/card1");
 	scan();
 	check(devices[1].e.used && devices[1].gone,
-	      "a device that was unplugged, but is held open");
+	      "a device that was unplugged is kept while a descriptor is open");
 	devices[1].anonymous = 0;
 	held = client_add(1, KEY_ID, 1);
 	scan();
-	check(devices[1].e.used, "or of which a client is known");
+	check(devices[1].e.used,
+	      "a device that was unplugged is kept while one of its clients is known");
 	client_remove(held);
 	other = device_new();
 	held = client_add(other, KEY_ID, 1);
 	reg_begin(&devices[1].e, 1000);
 	reg_put(&devices[1].e, D_TEMP, LIT("x"), 5, 1000);
 	scan();
-	check(!reg_first(&devices[1].e), "its values are dropped with it");
+	check(!reg_first(&devices[1].e), "a device that was removed loses its values");
 	client_remove(held);
 	devices[other].e.used = false;
 	check(!devices[1].e.used && sysfs.nnodes == 0 && sysfs.nsensors == 0,
-	      "nothing holds it any more");
+	      "a device that was removed leaves no row, node or open sensor");
 }
 
 static void t_nvidia(void)
@@ -643,7 +655,8 @@ static void t_nvidia(void)
 		check(nrows.devices == 2 && strcmp(devices[i].dev,
 		      first ? "nvidia4" : "0000:04:00.0") == 0,
 		      "NVIDIA's device is named after its %s", first ? "minor" : "slot");
-		check_str(str_z(devices[i].name), first ? "NVIDIA X 1" : "", "its model");
+		check_str(str_z(devices[i].name), first ? "NVIDIA X 1" : "",
+		          "NVIDIA's device has the model of its information file");
 	}
 	shell("rm -r $D/proc/driver");
 	reset();
@@ -666,12 +679,13 @@ static void t_equal_names(void)
 	src_sysfs.start();
 	check(get(D_ENERGY, "card") == 9 && get(D_ENERGY, "i915_gt0_energy1") == 3 &&
 	      get(D_ENERGY, "i915_gt1_energy1") == 5 && get(D_ENERGY, "energy1") == none,
-	      "channels of two chips have the names of their chips");
+	      "equal channels of two chips have the names of their chips");
 	chip("hwmon5", "i915_gt0\n", "5\n");
 	src_sysfs.rest();
 	src_sysfs.sample();
 	check(get(D_ENERGY, "i915_gt0_energy1_hwmon4") == 3 &&
-	      get(D_ENERGY, "i915_gt0_energy1_hwmon5") == 5, "equal chips: those of their folders");
+	      get(D_ENERGY, "i915_gt0_energy1_hwmon5") == 5,
+	      "equal channels of equal chips have the names of their folders");
 	machine("xe", "active\n");
 	file_put("hwmon/hwmon1/temp2_input", "2\n");
 	file_put("hwmon/hwmon1/temp2_label", "vram\n");
@@ -682,16 +696,18 @@ static void t_equal_names(void)
 	file_put("tile0/memory/freq0/max_freq", "6\n");
 	file_put("tile1/memory/freq0/max_freq", "7\n");
 	src_sysfs.start();
-	check(get(D_TEMP, "vram_temp2") == 2 && get(D_TEMP, "vram_temp3") == 3, "equal labels");
+	check(get(D_TEMP, "vram_temp2") == 2 && get(D_TEMP, "vram_temp3") == 3,
+	      "equal labels have the names of their channels");
 	check(get(D_POWER, "power1") == 4, "two files of one channel are one value");
 	check(get(D_FREQ_MAX, "memory_tile0") == 6000000 &&
-	      get(D_FREQ_MAX, "memory_tile1") == 7000000, "two tiles");
+	      get(D_FREQ_MAX, "memory_tile1") == 7000000,
+	      "equal clocks of two tiles have the names of their tiles");
 	machine("xe", "active\n");
 	file_put("hwmon/hwmon1/power1_rated_max", "8\n");
 	sensing.listing = true;
 	src_sysfs.start();
 	check(get(D_POWER_MAX, "power1") == none && get(D_POWER_RATED, "power1") == 8,
-	      "power1_rated_max is no power1_max");
+	      "power1_rated_max is not power1_max");
 }
 
 static void t_throttle(void)
@@ -700,10 +716,11 @@ static void t_throttle(void)
 	put(in_sys("class/drm/card0/gt/gt0", "throttle_reason_pl1"), "0\n");
 	put(in_sys("class/drm/card0/gt/gt1", "throttle_reason_pl1"), "1\n");
 	src_sysfs.start();
-	check_u64(get(D_THROTTLE, "pl1"), 1, "a reason of the second GT");
+	check_u64(get(D_THROTTLE, "pl1"), 1,
+	          "a reason for throttling of the second GT is reported");
 }
 
-/* The device is below a switch, whose slot is slower. */
+/* The device is behind a switch, whose slot is slower. */
 static void t_link(void)
 {
 	static const char *const ports[] = { "..", "../.." };
@@ -728,13 +745,15 @@ static void t_link(void)
 		sensing.listing = true;
 		src_sysfs.start();
 		check(get(D_LINK_SPEED, "") == rows[i].want_speed &&
-		      get(D_LINK_WIDTH, "") == rows[i].want_width, "links of row %zu", i);
+		      get(D_LINK_WIDTH, "") == rows[i].want_width,
+		      "speed and width of the link: row %zu", i);
 		if (i < 2) {
 			char text[256];
 			struct str t = str_of(text, text_copy(devices[1].facts, text, sizeof(text)));
 
 			check(str_find(t, LIT("link_speed_at:0000:00:03.1")) == !i,
-			      "the slowest link of row %zu has a place if it is not the device's", i);
+			      "the place of the slowest link is reported if it is not the "
+			      "device's: row %zu", i);
 		}
 	}
 }
@@ -759,13 +778,14 @@ static void t_apu(void)
 		file_put("mem_info_gtt_total", "8589934592\n");
 		file_put(rows[i].leaf, rows[i].text);
 		src_sysfs.start();
-		check(devices[1].apu == rows[i].apu, "an APU with %s: %s", rows[i].leaf, rows[i].text);
+		check(devices[1].apu == rows[i].apu,
+		      "whether amdgpu is an APU if %s is %s", rows[i].leaf, rows[i].text);
 	}
 	machine("amdgpu", "active\n");
 	file_put("mem_info_vram_total", "8589934592\n");
 	file_put("hwmon/hwmon1/in1_label", "vddnb\n");
 	src_sysfs.start();
-	check(devices[1].apu, "the voltage of a north bridge");
+	check(devices[1].apu, "amdgpu with the voltage of a north bridge is an APU");
 }
 
 /* MI300A: all its memory is GTT. kfd lists its CPUs and its GPU as separate nodes, so that kfd does
@@ -815,7 +835,8 @@ static void t_owner(void)
 	for (u32 i = 1; i <= 2; i++)
 		check(!!reg_find(&devices[i].e, D_FREQ_CUR, reg_first(&devices[i].e) ?
 		      reg_first(&devices[i].e)->inst : 0) == (devices[i].render >= 0),
-		      "the device with a render node has the clock, the other one has none: row %u", (unsigned)i);
+		      "the device with a render node has the clock, the other one has none: row %u",
+		      (unsigned)i);
 	shell("rm $D/sys/devices/soc/gpu/devfreq/5.gpu/device");
 	put_link(in_folder("sys/devices/soc/gpu/devfreq/5.gpu/device"), in_folder("sys/devices/soc/d0"));
 	for (u32 i = 1; i <= 2; i++)
@@ -827,7 +848,7 @@ static void t_owner(void)
 		      "the clock belongs to the known device that its link names: row %u", (unsigned)i);
 }
 
-/* A sensor that fails with ENODEV is opened again, alone, and less and less often. */
+/* A sensor that fails with ENODEV is opened again, without the others, at growing intervals. */
 static void t_no_device(void)
 {
 	u32 opens = 0;
@@ -841,22 +862,25 @@ static void t_no_device(void)
 	no_device = true;
 	src_sysfs.sample();
 	check(no_device_reads == 2 && get(D_TEMP, "temp1") == none && get(D_TEMP, "temp2") == 6 &&
-	      sensors.rows[1].fd == other && !sysdirs[1].changed, "it alone is opened again");
+	      sensors.rows[1].fd == other && !sysdirs[1].changed,
+	      "only the sensor that failed with ENODEV is opened again");
 	for (u32 i = 0; i < 400; i++) {
 		u32 was = no_device_reads;
 
 		src_sysfs.sample();
 		opens += no_device_reads - was > 1;
 	}
-	check(opens > 4 && opens < 14, "400 samples open it %u times", (unsigned)opens);
+	check(opens > 4 && opens < 14,
+	      "in 400 samples, the failed sensor is opened %u times", (unsigned)opens);
 	no_device = false;
 	src_sysfs.sample();
-	check(get(D_TEMP, "temp1") == 5, "it answers again");
+	check(get(D_TEMP, "temp1") == 5, "the sensor has a value when its file can be read again");
 	no_device = true;
 	shell("rm $D/sys/" PCI "/hwmon/hwmon0/temp1_input");
 	for (u32 i = 0; i < 100; i++)
 		src_sysfs.sample();
-	check(sysdirs[1].changed, "its file is gone: all files of the device are opened again");
+	check(sysdirs[1].changed,
+	      "after the file of a sensor was removed, all files of the device are opened again");
 	no_device = false;
 }
 
@@ -883,22 +907,22 @@ static void t_profiling(void)
 	file_put("profiling", "0\n");
 	src_sysfs.start();
 	profiling_start(denied);
-	knob_is("3\n", "the knob is set");
+	knob_is("3\n", "the profiling knob is set");
 	profiling_restore();
-	knob_is("0\n", "the knob is restored");
+	knob_is("0\n", "the profiling knob is restored");
 	machine("panthor", "active\n");
 	file_put("profiling", "1\n");
 	src_sysfs.start();
 	profiling_start(denied);
-	knob_is("1\n", "a knob that another program has set is not changed");
+	knob_is("1\n", "a profiling knob that another program has set is not changed");
 	profiling_restore();
-	knob_is("1\n", "a knob that another program has set stays");
+	knob_is("1\n", "a profiling knob that another program has set is not restored");
 	machine("i915", "active\n");
 	file_put("profiling", "0\n");
 	src_sysfs.start();
 	profiling_start(denied);
-	knob_is("0\n", "a driver without this knob");
-	check(denied_error == 0, "no error was reported");
+	knob_is("0\n", "the profiling knob of another driver is not changed");
+	check(denied_error == 0, "no error is reported for a driver without a profiling knob");
 	machine("panfrost", "active\n");
 	file_put("profiling", "0\n");
 	chmod(in_sys(PCI, "profiling"), 0444);
@@ -906,8 +930,8 @@ static void t_profiling(void)
 	rights_drop(true);
 	profiling_start(denied);
 	rights_drop(false);
-	check(denied_error == -EACCES, "a knob that may not be set is reported");
-	knob_is("0\n", "it stays as it is");
+	check(denied_error == -EACCES, "a profiling knob that may not be set is reported");
+	knob_is("0\n", "a profiling knob that may not be set is not changed");
 	profiling_restore();
 }
 

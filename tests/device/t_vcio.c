@@ -1,6 +1,7 @@
-/* t_vcio.c - values of a Raspberry Pi's firmware: the requests, the decoding of answers, every errno
- * and every malformed answer, and which device gets the values. The firmware here is written from
- * the wiki of raspberrypi/firmware. SPDX-License-Identifier: MIT */
+/* t_vcio.c - unit test of sources/device/vcio.c: values of a Raspberry Pi's firmware: the
+ * requests, the decoding of answers, every errno and every malformed answer, and which device
+ * has the values. The firmware of this test follows the wiki of raspberrypi/firmware.
+ * SPDX-License-Identifier: MIT */
 #include "folder.h"
 #include "sys.h"
 
@@ -14,17 +15,17 @@ static long play_fstatfs(int fd, struct statfs *st);
 #define sys_fstatfs play_fstatfs
 #include "../../sources/device/vcio.c"
 
-static const u64 none = 0xdeadbeefdeadbeef; /* no value */
+static const u64 none = 0xdeadbeefdeadbeef; /* the counter has no value */
 
 /* --- the firmware ----------------------------------------------------------------------------- */
 
-/* Sizes in bytes, and the places of words, of a request with one tag. */
+/* Sizes in bytes, and positions of words, of a request with one tag. */
 enum { PLACE_CODE = 1, PLACE_TAG, PLACE_SIZE, PLACE_TAG_CODE, PLACE_VALUE };
 
 static struct {
 	long open, error;    /* of open() and of each request: 0, or -errno */
 	u32 magic;           /* file system of the root */
-	u32 spoil_tag;       /* the tag whose answer is spoilt; 0: all */
+	u32 spoil_tag;       /* tag whose answer is malformed; 0: all */
 	u32 spoil_at, spoil; /* one word of the answer has this value; 0: none has */
 	u32 value[2];        /* of the tag spoil_tag, if spoil_at is 0 */
 	u32 throttled;
@@ -47,7 +48,7 @@ static long play_fstatfs(int fd, struct statfs *st)
 	return 0;
 }
 
-/* Answers the tags that it knows; a value buffer that is too short is filled as far as it goes. */
+/* Answers the known tags; a value buffer that is too short is filled up to its size. */
 static u32 firmware_answer(u32 tag, u32 *value, u32 bytes)
 {
 	u32 id = value[0];
@@ -109,7 +110,7 @@ static void device_make(const char *driver)
 	reg_begin(&devices[n].e, 1);
 }
 
-/* Forgets everything, and makes a machine with these two devices. */
+/* Removes all devices, and makes a machine with these two. */
 static void machine(const char *first, const char *second)
 {
 	for (u32 i = 1; i <= nrows.devices; i++) {
@@ -126,7 +127,7 @@ static void machine(const char *first, const char *second)
 	device_make(second);
 }
 
-/* Takes one more reading. */
+/* Takes another sample. */
 static void sample(void)
 {
 	for (u32 i = 1; i <= nrows.devices; i++) {
@@ -146,7 +147,7 @@ static u64 get(u32 device, u8 desc, const char *inst)
 	return none;
 }
 
-/* Counts the values of a device in the last reading. */
+/* Returns the number of values that a device has in the last reading. */
 static unsigned values(u32 device)
 {
 	unsigned n = 0;
@@ -166,33 +167,41 @@ static void t_values(void)
 	machine("vc4-drm", "v3d");
 	play.throttled = 0x50005;
 	src_vcio.start();
-	check_u64(get(2, D_FREQ_CUR, "v3d"), 500000992, "the measured clock of v3d, in Hz");
-	check_u64(get(2, D_FREQ_CUR, "core"), 250000496, "the measured clock of the core");
-	check_u64(get(2, D_TEMP, "soc"), 48312, "the temperature, in thousandths of a degree");
-	check_u64(get(2, D_VOLT, "core"), 869, "the voltage, in mV, rounded");
-	check_u64(get(2, D_THROTTLE, "undervoltage"), 1, "bit 0: undervoltage");
-	check_u64(get(2, D_THROTTLE, "arm-frequency-capped"), 0, "bit 1: not capped");
-	check_u64(get(2, D_THROTTLE, "throttled"), 1, "bit 2: throttled");
-	check_u64(get(2, D_THROTTLE, "soft-temperature-limit"), 0, "bit 3: below the limit");
-	check_u64(get(2, D_THROTTLE, "undervoltage-since-boot"), 1, "bit 16: it was");
-	check_u64(get(2, D_THROTTLE, "arm-frequency-capped-since-boot"), 0, "bit 17: it was not");
-	check_u64(get(2, D_THROTTLE, "throttled-since-boot"), 1, "bit 18: it was");
-	check_u64(get(2, D_THROTTLE, "soft-temperature-limit-since-boot"), 0, "bit 19: it was not");
-	check_u64(values(1), 0, "vc4 has none beside v3d");
-	check(!vcio_reason(), "no value is missing");
+	check_u64(get(2, D_FREQ_CUR, "v3d"), 500000992, "measured clock of v3d, in Hz");
+	check_u64(get(2, D_FREQ_CUR, "core"), 250000496, "measured clock of the core, in Hz");
+	check_u64(get(2, D_TEMP, "soc"), 48312, "temperature, in thousandths of a degree");
+	check_u64(get(2, D_VOLT, "core"), 869, "voltage in mV, rounded");
+	check_u64(get(2, D_THROTTLE, "undervoltage"), 1, "bit 0 is set: undervoltage");
+	check_u64(get(2, D_THROTTLE, "arm-frequency-capped"), 0,
+	          "bit 1 is not set: the clock is not capped");
+	check_u64(get(2, D_THROTTLE, "throttled"), 1, "bit 2 is set: throttled");
+	check_u64(get(2, D_THROTTLE, "soft-temperature-limit"), 0,
+	          "bit 3 is not set: the temperature is below the limit");
+	check_u64(get(2, D_THROTTLE, "undervoltage-since-boot"), 1,
+	          "bit 16 is set: undervoltage since boot");
+	check_u64(get(2, D_THROTTLE, "arm-frequency-capped-since-boot"), 0,
+	          "bit 17 is not set: the clock was never capped");
+	check_u64(get(2, D_THROTTLE, "throttled-since-boot"), 1,
+	          "bit 18 is set: throttled since boot");
+	check_u64(get(2, D_THROTTLE, "soft-temperature-limit-since-boot"), 0,
+	          "bit 19 is not set: the temperature was never above the limit");
+	check_u64(values(1), 0, "vc4 has no values if there is a v3d");
+	check(!vcio_reason(), "no reason if no value is missing");
 	play.throttled = 0xfff0a;
 	sample();
 	check(get(2, D_THROTTLE, "undervoltage") == 0 &&
 	      get(2, D_THROTTLE, "arm-frequency-capped") == 1 &&
-	      get(2, D_THROTTLE, "soft-temperature-limit") == 1, "the bits of the next reading");
-	check_u64(values(2), ALL_VALUES, "bits without a meaning are no reasons");
+	      get(2, D_THROTTLE, "soft-temperature-limit") == 1,
+	      "throttling bits of the next reading");
+	check_u64(values(2), ALL_VALUES, "bits without a meaning are not reported");
 	check_u64(play.opens, 1, "/dev/vcio is opened once");
-	check_u64(play.requests, 10, "five requests for each reading");
-	check_u64(play.malformed, 0, "they are well-formed");
-	check_u64(play.unknown, 0, "with tags that the firmware knows");
-	check_u64(play.sets, 0, "and none sets or clears anything");
+	check_u64(play.requests, 10, "each reading makes five requests");
+	check_u64(play.malformed, 0, "all requests are well-formed");
+	check_u64(play.unknown, 0, "all requests have tags that the firmware knows");
+	check_u64(play.sets, 0, "no request sets or clears a value");
 	for (size_t i = 0; i < LEN(properties); i++)
-		check(!(properties[i].tag & 0x8000), "tag 0x%08x reads", properties[i].tag);
+		check(!(properties[i].tag & 0x8000),
+		      "tag 0x%08x is one that reads", properties[i].tag);
 }
 
 static void t_device(void)
@@ -203,18 +212,20 @@ static void t_device(void)
 	machine("v3d", "vc4-drm");
 	devices[1].gone = true;
 	sample();
-	check(values(1) == 0 && values(2) == ALL_VALUES, "a device that was removed has none");
+	check(values(1) == 0 && values(2) == ALL_VALUES,
+	      "a removed device has no values, the other one has them");
 	machine("i915", "amdgpu");
 	sample();
 	check(values(1) + values(2) == 0 && play.requests + play.opens == 0,
-	      "without either, nothing is opened");
+	      "without v3d and vc4, /dev/vcio is not opened");
 	machine("v3d", "i915");
 	play.magic = TMPFS_MAGIC;
 	sample();
 	check(values(1) == 0 && play.opens == 0 && !vcio_reason(),
-	      "the firmware of this machine says nothing about the files of another one");
+	      "another machine's devices have no values of this machine's firmware");
 	machine("v3d", "i915");
-	check(vcio_fd() == 77 && vcio_fd() == 77 && play.opens == 1, "one descriptor");
+	check(vcio_fd() == 77 && vcio_fd() == 77 && play.opens == 1,
+	      "vcio_fd() opens one descriptor");
 }
 
 static bool shows_temperature(u8 desc)
@@ -228,10 +239,10 @@ static void t_filter(void)
 	sensing.filter = shows_temperature;
 	sample();
 	check(play.requests == 1 && values(1) == 1 && get(1, D_TEMP, "soc") == 48312,
-	      "only what records show is asked for");
+	      "only values that records show are requested");
 }
 
-/* Opens with an error. */
+/* Opens /dev/vcio with an error. */
 static void t_open(void)
 {
 	static const struct {
@@ -252,15 +263,17 @@ static void t_open(void)
 		sample();
 		sample();
 		check_str(vcio_reason() ? str_z(vcio_reason()) : LIT("none"),
-			  rows[i].reason ? rows[i].reason : "none", "open fails with %ld",
+			  rows[i].reason ? rows[i].reason : "none",
+		          "reason if the open fails with %ld",
 			  rows[i].error);
 		check(values(1) == 0 && play.opens == 1 && play.requests == 0 &&
-		      devices[1].no_sensors == vcio_reason(), "nothing is known then");
+		      devices[1].no_sensors == vcio_reason(),
+		      "after a failed open there are no values and no requests");
 	}
 }
 
-/* Every errno: the values are unknown, and known again after the next answer, but a tag that the
- * firmware refuses is not asked for again. */
+/* After any errno the values are unknown, and known again after the next answer; a tag that the
+ * firmware refuses is not requested again. */
 static void t_errors(void)
 {
 	unsigned bad = 0;
@@ -286,12 +299,12 @@ static void t_errors(void)
 	sample();
 	check_str(str_z(devices[1].no_sensors), "/dev/vcio: no freq.v3d (refused), "
 		  "freq.core (refused), temp.soc (refused), volt.core (refused), "
-		  "throttle (refused)", "the reason for all");
+		  "throttle (refused)", "the reason names all refused values");
 	machine("v3d", "i915");
 	play.error = -ETIMEDOUT;
 	sample();
 	check(str_find(str_z(vcio_reason()), (struct str)STR("no freq.v3d (error ")),
-	      "an error has its number");
+	      "the reason has the number of an unknown error");
 }
 
 static void t_malformed(void)
@@ -334,22 +347,23 @@ static void t_malformed(void)
 	play.value[0] = 4;
 	sample();
 	check(get(1, D_FREQ_CUR, "core") == none && get(1, D_FREQ_CUR, "v3d") == none,
-	      "a clock of 0 does not exist");
+	      "a clock of 0 is unknown");
 	machine("v3d", "i915");
 	play.spoil_tag = 0x00030006;
 	sample();
-	check_u64(get(1, D_TEMP, "soc"), 0, "a temperature of 0 does");
+	check_u64(get(1, D_TEMP, "soc"), 0, "a temperature of 0 is known");
 	machine("v3d", "i915");
 	play.spoil_at = PLACE_TAG_CODE;
 	sample();
 	check(values(1) == 0 && str_find(str_z(vcio_reason()), (struct str)STR("volt.core (refused)")),
-	      "a firmware that answers no tag");
+	      "a firmware that answers no tag leaves all values unknown");
 	play.spoil_at = 0;
 	sample();
-	check(values(1) == ALL_VALUES && !vcio_reason(), "and answers all later");
+	check(values(1) == ALL_VALUES && !vcio_reason(),
+	      "the values are known when the firmware answers all tags");
 }
 
-/* Words of any value: an answer is refused, or has the value of its last word. */
+/* Answers with random words: an answer is refused, or has the value of its last word. */
 static void t_random(void)
 {
 	static const u32 often[] = { 0, 1, 4, 5, 8, ANSWERED, ANSWERED | 4, ANSWERED | 8, 0x30047 };
@@ -370,7 +384,8 @@ static void t_random(void)
 		good++;
 		bad += v != w[W_VALUE + p->words - 1] || w[W_CODE] != ANSWERED;
 	}
-	check(bad == 0 && good > 1000, "random answers");
+	check(bad == 0 && good > 1000,
+	      "random answers are refused, or have the value of their last word");
 }
 
 int main(void)
