@@ -5,7 +5,7 @@
 
 #include "folder.h"
 
-static const u64 none = 0xdeadbeefdeadbeef; /* no value */
+static const u64 none = 0xdeadbeefdeadbeef; /* the counter has no value */
 static struct client *it;
 
 static u64 value(u8 desc, const char *inst)
@@ -47,19 +47,23 @@ static void t_put(void)
 	read_text(HEAD "drm-client-name:\tgame\ndrm-engine-render:\t5 ns\ndrm-engine-render:\t7 ns\n"
 		  "drm-memory-vram:\t3 KiB\ndrm-resident-vram:\t4 KiB\ndrm-memory-vram:\t5 KiB\n"
 		  "drm-memory-gtt:\t6 KiB\ndrm-engine-copy:\tx ns\nvendor-key:\t1 2\npasid:\t9\n", 1000);
-	check_u64(value(D_BUSY_NS, "render"), 7, "of a repeated key the last one counts");
-	check_u64(value(D_RESIDENT, "vram"), 4096, "the old spelling does not replace the new one");
-	check_u64(value(D_RESIDENT, "gtt"), 6144, "it counts where it is alone");
+	check_u64(value(D_BUSY_NS, "render"), 7, "the last value of a repeated key counts");
+	check_u64(value(D_RESIDENT, "vram"), 4096,
+	          "drm-memory-* after drm-resident-* does not replace it");
+	check_u64(value(D_RESIDENT, "gtt"), 6144,
+	          "drm-memory-* without drm-resident-* is the resident size");
 	check_u64(value(D_BUSY_NS, "copy"), none, "a malformed line has no value");
-	check_u64(it->skipped, 1, "it is counted");
-	check_str(str_of(b, text_copy(it->name, b, sizeof(b))), "game", "the name");
-	check(it->other == NONE, "other keys are not kept");
+	check_u64(it->skipped, 1, "a malformed line is counted as skipped");
+	check_str(str_of(b, text_copy(it->name, b, sizeof(b))), "game",
+	          "a client has the name of drm-client-name");
+	check(it->other == NONE, "vendors' keys are not stored by default");
 	fdinfo_wants.others = true;
 	read_text(HEAD "vendor-key:\t1 2\npasid:\t9\n", 2000);
 	fdinfo_wants.others = false;
 	check_str(str_of(b, text_copy(it->other, b, sizeof(b))), "vendor-key:1 2\npasid:9\n",
-		  "they are if asked for");
-	check(it->name == NONE && it->skipped == 0, "a later text has no name and no such line");
+		  "vendors' keys are stored if requested");
+	check(it->name == NONE && it->skipped == 0,
+	      "the name and the count of skipped lines are those of the last text");
 }
 
 static void t_same(void)
@@ -67,14 +71,15 @@ static void t_same(void)
 	static const char busy[] = HEAD "drm-engine-render:\t5 ns\n";
 
 	client_new();
-	check(!fdinfo_put_same(it, LIT(HEAD), 1000), "the first text is not the same");
+	check(!fdinfo_put_same(it, LIT(HEAD), 1000), "fdinfo_put_same() refuses the first text");
 	read_text(busy, 1000);
-	check(fdinfo_put_same(it, str_z(busy), 2000) && it->e.t == 2000, "the same text is");
-	check(!fdinfo_put_same(it, LIT(HEAD), 3000), "another is not");
+	check(fdinfo_put_same(it, str_z(busy), 2000) && it->e.t == 2000,
+	      "fdinfo_put_same() accepts the text of the last reading");
+	check(!fdinfo_put_same(it, LIT(HEAD), 3000), "fdinfo_put_same() refuses another text");
 	read_text(HEAD "drm-engine-render:\t4 ns\n", 3000);
-	check(it->e.went_backwards, "a counter went backwards");
+	check(it->e.went_backwards, "a decreased counter is noticed");
 	check(!fdinfo_put_same(it, LIT(HEAD "drm-engine-render:\t4 ns\n"), 4000),
-	      "such a text is parsed again");
+	      "a text with a decreased counter is parsed again");
 }
 
 static void t_zero(void)
@@ -85,18 +90,22 @@ static void t_zero(void)
 	client_new();
 	read_text(full, 1000);
 	zero_absent(it, 0, 1000);
-	check_u64(value(D_RESIDENT, "vram"), none, "a key that was never there is unknown");
+	check_u64(value(D_RESIDENT, "vram"), none, "a key that was never in the text is unknown");
 	zero_absent(it, Z_RESIDENT | Z_ACTIVE, 1000);
-	check_u64(value(D_RESIDENT, "vram"), 0, "it is 0 with a driver that leaves out zeros");
-	check_u64(value(D_ACTIVE, "vram"), 0, "so is another one of this driver");
-	check_u64(value(D_PURGEABLE, "vram"), none, "but not a key that it always prints");
-	check_u64(value(D_RESIDENT, "gtt"), 8, "a key that is there stays");
+	check_u64(value(D_RESIDENT, "vram"), 0,
+	          "a missing key is 0 if the driver leaves out zeros");
+	check_u64(value(D_ACTIVE, "vram"), 0,
+	          "another missing key is 0 if the driver leaves out zeros");
+	check_u64(value(D_PURGEABLE, "vram"), none,
+	          "a missing key is unknown if the driver always prints it");
+	check_u64(value(D_RESIDENT, "gtt"), 8, "a key in the text keeps its value");
 	client_new();
 	read_text(full, 1000);
 	read_text(HEAD "drm-total-gtt:\t8\n", 2000);
 	zero_absent(it, 0, 2000);
-	check_u64(value(D_RESIDENT, "gtt"), 0, "a key that an earlier text had is 0");
-	check_u64(value(D_TOTAL, "gtt"), 8, "its region is named");
+	check_u64(value(D_RESIDENT, "gtt"), 0,
+	          "a key that an earlier text had is 0 if its region is still there");
+	check_u64(value(D_TOTAL, "gtt"), 8, "a region has its total if drm-resident is missing");
 }
 
 static void t_baseline(void)
@@ -114,9 +123,11 @@ static void t_baseline(void)
 		for (struct counter *c = reg_first(&it->e); c; c = reg_next(c))
 			inst = c->desc == D_BUSY_NS ? c->inst : inst;
 		check(reg_rate(&it->e, D_BUSY_NS, inst, &d, &dt) == (i == 1),
-		      "a new engine of %s %s a rate", drivers[i].p, i == 1 ? "has" : "has not");
+		      "a new engine of %s %s a rate", drivers[i].p, i == 1 ? "has" :
+		      "does not have");
 	}
-	check_u64(value(D_BUSY_NS, "new"), 600, "its value is the same");
+	check_u64(value(D_BUSY_NS, "new"), 600,
+	          "the baseline of a new engine does not change its value");
 }
 
 /* --- texts of any length ---------------------------------------------------------------------- */
@@ -132,11 +143,12 @@ static void t_locks(void)
 
 	for (size_t i = 0; i < LEN(rows); i++) {
 		strcpy(b, rows[i][0]);
-		check_str(str_of(b, drop_locks(b, strlen(b))), rows[i][1], "without locks: row %zu", i);
+		check_str(str_of(b, drop_locks(b, strlen(b))), rows[i][1],
+		          "file locks are removed from the text: row %zu", i);
 	}
 }
 
-/* Writes a file of at least n bytes of lines, and an end. */
+/* Writes a file with at least n bytes of lines, and the text `end` after them. */
 static int long_file(const char *line, size_t n, const char *end)
 {
 	static char b[256 << 10];
@@ -159,11 +171,12 @@ static void t_slurp(void)
 
 	check(n > 0 && str_find(str_of(buffers.rows->text, (size_t)n), LIT(HEAD)),
 	      "the text after 200 kB of file locks is read");
-	check(n < FD_BYTES && registry.dropped == dropped, "it fits");
+	check(n < FD_BYTES && registry.dropped == dropped,
+	      "the text after the removed locks fits, and nothing is counted as dropped");
 	close(fd);
 	fd = long_file("drm-engine-x:\t1 ns\n", 70000, "");
 	check(fdinfo_slurp(fd) == FD_BYTES && registry.dropped == dropped + 1,
-	      "70 kB of other lines are cut, and counted");
+	      "70 kB of other lines are cut, and counted as dropped");
 	close(fd);
 }
 
@@ -186,19 +199,24 @@ static void t_keys(void)
 		u8 kind;
 
 		head_key(&rows[i].h, 42, 7, &kind, &key);
-		check(kind == rows[i].kind && key == rows[i].key, "key %zu", i);
+		check(kind == rows[i].kind && key == rows[i].key,
+		      "the key of a client: row %zu", i);
 	}
 }
 
 static void t_numbers(void)
 {
-	check_u64(fd_number("0"), 0, "descriptor 0");
-	check_u64(fd_number("2147483647"), INT32_MAX, "the largest one");
-	check_u64(fd_number("2147483648"), UINT32_MAX, "a larger number is none");
-	check_u64(fd_number("1x"), UINT32_MAX, "nor is a name");
-	check(holder_seen_since(&(struct holder){ .seen = 5 }, 5), "seen in this scan");
-	check(!holder_seen_since(&(struct holder){ .seen = 4 }, 5), "not since the one before");
-	check(holder_seen_since(&(struct holder){ .seen = 1 }, UINT32_MAX), "scan numbers wrap");
+	check_u64(fd_number("0"), 0, "fd_number() of descriptor 0");
+	check_u64(fd_number("2147483647"), INT32_MAX, "fd_number() of the largest descriptor");
+	check_u64(fd_number("2147483648"), UINT32_MAX,
+	          "fd_number() refuses a number above INT_MAX");
+	check_u64(fd_number("1x"), UINT32_MAX, "fd_number() refuses a name");
+	check(holder_seen_since(&(struct holder){ .seen = 5 }, 5),
+	      "a holder that was seen in this scan");
+	check(!holder_seen_since(&(struct holder){ .seen = 4 }, 5),
+	      "a holder that was not seen since the last scan");
+	check(holder_seen_since(&(struct holder){ .seen = 1 }, UINT32_MAX),
+	      "a holder that was seen after the scan number wrapped");
 }
 
 static void t_nodes(void)
@@ -219,7 +237,7 @@ static void t_nodes(void)
 
 		k.rdev[0] = rows[i].major;
 		k.rdev[1] = rows[i].minor;
-		check(is_gpu_node(&k, &maj, &min) == rows[i].is, "node %zu", i);
+		check(is_gpu_node(&k, &maj, &min) == rows[i].is, "is_gpu_node() of row %zu", i);
 	}
 }
 
@@ -234,11 +252,11 @@ static void t_links(void)
 	put_link(in_folder("fds/2"), "/dev/dri/card99");
 	put_link(in_folder("fds/3"), "socket:[5]");
 	put(in_folder("sys/class/drm/card99/dev"), "226:99\n");
-	check(is_gpu(root, "1", &maj, &min) == 0, "another device");
+	check(is_gpu(root, "1", &maj, &min) == 0, "a link to a device that is no GPU");
 	check(is_gpu(root, "2", &maj, &min) == 1 && maj == 226 && min == 99,
-	      "a node of a tree is found by its name");
-	check(is_gpu(root, "3", &maj, &min) == 0, "a link to no file");
-	check(is_gpu(root, "4", &maj, &min) == 0, "a descriptor that was closed");
+	      "a link to a GPU node that exists only below the given /sys");
+	check(is_gpu(root, "3", &maj, &min) == 0, "a link to a socket is not a GPU");
+	check(is_gpu(root, "4", &maj, &min) == 0, "a closed descriptor is not a GPU");
 	close(root);
 }
 
@@ -248,16 +266,16 @@ static void t_may_read(void)
 
 	str_copy(d->driver, sizeof(d->driver), LIT("xe"));
 	d->awake = true;
-	check(may_read(1), "a device that is awake");
+	check(may_read(1), "fdinfo of an active device may be read");
 	d->awake = false;
-	check(!may_read(1), "a read would wake it");
+	check(!may_read(1), "fdinfo may not be read if a read would wake the device");
 	str_copy(d->driver, sizeof(d->driver), LIT("i915"));
-	check(may_read(1), "a read of this driver would not");
+	check(may_read(1), "fdinfo may be read if a read does not wake the device");
 	d->no_fdinfo = true;
-	check(!may_read(1), "a read could crash the kernel");
+	check(!may_read(1), "fdinfo may not be read if a read could crash the kernel");
 	d->no_fdinfo = false;
 	d->left_out = true;
-	check(!may_read(1), "it is left out");
+	check(!may_read(1), "fdinfo of a device that is left out may not be read");
 	d->left_out = false;
 }
 
@@ -269,14 +287,16 @@ static void t_describe(void)
 	put(in_folder("proc/42/cgroup"), "0::/user.slice\n");
 	put(in_folder("proc/42/stat"), "42 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n");
 	task_describe(&t);
-	check(t.has_comm && t.read > 0, "a process is read");
-	check_str(str_of(t.comm, t.comm_len), "a\nname of 16 byt", "its name has any bytes, 16 at most");
-	check(t.cgroup != NONE && text_eq(cgroups[t.cgroup].path, LIT("/user.slice")), "its cgroup");
-	check_u64(task_start(42), 777, "its start");
-	check_u64(task_start(43), UINT64_MAX, "the start of a process that ended");
+	check(t.has_comm && t.read > 0, "task_describe() reads a process");
+	check_str(str_of(t.comm, t.comm_len), "a\nname of 16 byt",
+	          "a process name may have any bytes, and is cut at 15");
+	check(t.cgroup != NONE && text_eq(cgroups[t.cgroup].path, LIT("/user.slice")),
+	      "a process has its cgroup");
+	check_u64(task_start(42), 777, "task_start() of a process");
+	check_u64(task_start(43), UINT64_MAX, "task_start() of an ended process is unknown");
 	put(in_folder("proc/42/comm"), "\n");
 	task_describe(&t);
-	check_u64(t.comm_len, 0, "an empty name");
+	check_u64(t.comm_len, 0, "a process name may be empty");
 	cgroup_unref(t.cgroup);
 }
 
@@ -295,8 +315,8 @@ static struct str comm_of(u32 task)
 	return str_of(tasks[task].comm, tasks[task].comm_len);
 }
 
-/* A pid that is used again between two samples: the row has the new process's name and none of the
- * holders of the old one. */
+/* A pid that is used again between two samples: the row has the name of the new process, and
+ * none of the holders of the old one. */
 static void t_reused(void)
 {
 	u32 n, of_old, wrong = 0;
@@ -307,20 +327,22 @@ static void t_reused(void)
 	process_put(50, "first\n", 100);
 	scans.scan_no++;
 	n = task_get(50);
-	check_str(comm_of(n), "first", "the name of a process");
+	check_str(comm_of(n), "first", "a process has its name");
 	holder_add(50, 3, n, of_old);
 	process_put(50, "second\n", 200);
-	check(task_get(50) == n && it->holders, "within one scan it is read once");
+	check(task_get(50) == n && it->holders, "within one scan, a process is read once");
 	scans.scan_no++;
-	check(task_get(50) == n && tasks[n].start == 200, "another start time in the next scan");
-	check_str(comm_of(n), "second", "the process that has its pid now has its own name");
-	check(!it->holders, "and holds nothing of the former process");
+	check(task_get(50) == n && tasks[n].start == 200,
+	      "in the next scan, the new start time is read");
+	check_str(comm_of(n), "second", "the new process of a used pid has its name");
+	check(!it->holders, "the new process of a used pid has no holders of the old one");
 	holder_add(50, 3, n, of_old);
 	remove(in_folder("proc/50/stat"));
 	scans.scan_no++;
 	check(task_get(50) == n && tasks[n].start == 200 && it->holders,
-	      "a start time that cannot be read is not another one");
-	for (unsigned i = 0; i < 500; i++) { /* a churn: the name is always that of the start time */
+	      "a start time that cannot be read does not change the row");
+	/* many processes in turn: the name is always that of the start time */
+	for (unsigned i = 0; i < 500; i++) {
 		char comm[16];
 
 		snprintf(comm, sizeof(comm), "p%u\n", i);
@@ -330,11 +352,11 @@ static void t_reused(void)
 		comm[strlen(comm) - 1] = '\0';
 		wrong += !str_is(comm_of(n), comm);
 	}
-	check(wrong == 0, "500 processes with one pid: no wrong name");
+	check(wrong == 0, "500 processes in turn with one pid: each has its name");
 	registry.repeats = false;
 }
 
-/* Returns the lowest descriptor that is free. */
+/* Returns the lowest free descriptor. */
 static int free_fd(void)
 {
 	int fd = open("/dev/null", O_RDONLY);
@@ -343,7 +365,7 @@ static int free_fd(void)
 	return fd;
 }
 
-/* A process of this user, whose descriptors are found by duplicates of them. */
+/* The process of the test: its descriptors are read through duplicates. */
 static void t_duplicates(void)
 {
 	int pidfd = (int)sys_pidfd_open(sys_pid()), fd = open("/dev/null", O_RDONLY), before;
@@ -357,23 +379,26 @@ static void t_duplicates(void)
 		before = free_fd();
 		for (int i = 0; i < 100; i++)
 			refused += !descriptor_scan_fdinfo(pidfd, sys_pid(), (u32)fd);
-		check(refused == 0, "a descriptor of no GPU is found by a duplicate");
+		check(refused == 0, "a duplicate shows that a descriptor is not a GPU's");
 		check(free_fd() == before, "100 duplicates are closed");
-		check(descriptor_scan_fdinfo(pidfd, sys_pid(), 9999), "a descriptor that was closed");
+		check(descriptor_scan_fdinfo(pidfd, sys_pid(), 9999),
+		      "a closed descriptor counts as scanned");
 	}
 	close(fd);
 	close(pidfd);
 }
 
-/* For a more urgent use the list of processes is closed for a while, also where no scan is open. */
+/* If descriptors are needed for another purpose, the list of processes is closed for a while,
+ * also if no scan is open. */
 static void t_release(void)
 {
 	unsigned had = fds_open();
 
 	put(in_folder("proc/5/comm"), "x\n");
-	check(!descriptor_release(), "nothing is open");
+	check(!descriptor_release(), "descriptor_release() has no descriptor to close");
 	proc_list_begin(false);
-	check(fds_open() == had + 1 && descriptor_release() && fds_open() == had, "the list of processes is closed");
+	check(fds_open() == had + 1 && descriptor_release() && fds_open() == had,
+	      "descriptor_release() closes the list of processes");
 	proc_list_end();
 }
 

@@ -1,6 +1,6 @@
-/* t_iterator.c - the kernel's iterator of descriptors: offsets from type information, also cut and
- * hostile; the program, run by a small interpreter; and what is done with its records.
- * SPDX-License-Identifier: MIT */
+/* t_iterator.c - unit test of sources/drm/iterator.c: offsets from type information, also
+ * truncated and hostile; the BPF program, run by a small interpreter; and the use of its
+ * records. SPDX-License-Identifier: MIT */
 #include "../../sources/drm/iterator.c"
 #include "folder.h"
 
@@ -101,7 +101,7 @@ static bool find(struct layout *l, const u8 *p, size_t n, bool mapped)
 	if (mapped)
 		return layout_find(l, p, -1, n, buffer);
 	if (pwrite(fd, p, n, 0) != (ssize_t)n || ftruncate(fd, (off_t)n) != 0)
-		check(false, "the file is written");
+		check(false, "the type information is written to a file");
 	return layout_find(l, NULL, fd, n, buffer);
 }
 
@@ -120,12 +120,14 @@ static void offsets(void)
 	for (size_t i = 0; i < LEN(fills); i++) {
 		size_t n = types_make(fills[i]);
 
-		check(find(&l, file, n, true) && is_right(&l, fills[i]), "mapped: the offsets in %zu bytes", n);
-		check(find(&l, file, n, false) && is_right(&l, fills[i]), "in pieces: the same");
+		check(find(&l, file, n, true) && is_right(&l, fills[i]),
+		      "offsets are found in type information of %zu bytes that is mapped", n);
+		check(find(&l, file, n, false) && is_right(&l, fills[i]),
+		      "offsets are the same in type information that is read in pieces");
 	}
 }
 
-/* Every length of the file, and every length of its two sections. */
+/* Tests every length of the file, and every length of its two sections. */
 static void truncated(void)
 {
 	size_t n = types_make(2), found = 0, cut = 0;
@@ -136,7 +138,8 @@ static void truncated(void)
 		found += find(&l, (u8 *)(uintptr_t)edge_str((char *)file, i).p, i, true);
 		found += find(&l, file, i, false);
 	}
-	check_u64(found, 0, "nothing is found in a file that is cut at any of %zu places", n);
+	check_u64(found, 0,
+	          "no offset is found in a file that is truncated at any of %zu places", n);
 	for (unsigned word_no = 3; word_no <= 5; word_no += 2) {
 		memcpy(&whole, file + 4 * word_no, 4);
 		for (u32 k = 0; k < whole; k++) {
@@ -145,10 +148,10 @@ static void truncated(void)
 		}
 		memcpy(file + 4 * word_no, &whole, 4);
 	}
-	check_u64(cut, 0, "a section of any length gives the same, mapped and in pieces");
+	check_u64(cut, 0, "sections of any length have the same result, mapped and in pieces");
 }
 
-static unsigned differ; /* times that found_with() had two answers */
+static unsigned differ; /* how often found_with() had two different results */
 
 /* Changes one word of the file. Returns whether the offsets are found then, mapped or in pieces. */
 static bool found_with(size_t at, u32 v)
@@ -170,21 +173,28 @@ static void hostile(void)
 	size_t n = types_make(2);
 	struct layout l;
 
-	check(!found_with(0, 0x01eb9e) && !found_with(0, 0x02eb9f), "another magic or version");
-	check(!found_with(4, 23) && !found_with(4, 0xffffffff), "a header of another length");
-	check(!found_with(8, 0xffffffff) && !found_with(12, 0xffffffff), "types outside of the file");
-	check(!found_with(16, 0xffffffff) && !found_with(20, 0xffffffff), "strings outside of the file");
-	check(!found_with(24 + 4, 0) && !found_with(24 + 4, 31u << 24), "unknown kinds");
+	check(!found_with(0, 0x01eb9e) && !found_with(0, 0x02eb9f),
+	      "type information with another magic or version is refused");
+	check(!found_with(4, 23) && !found_with(4, 0xffffffff),
+	      "type information with a header of another length is refused");
+	check(!found_with(8, 0xffffffff) && !found_with(12, 0xffffffff),
+	      "type information with types outside of the file is refused");
+	check(!found_with(16, 0xffffffff) && !found_with(20, 0xffffffff),
+	      "type information with strings outside of the file is refused");
+	check(!found_with(24 + 4, 0) && !found_with(24 + 4, 31u << 24),
+	      "type information of unknown kinds is refused");
 	for (size_t at = 0; at < n; at += 4)
 		for (size_t i = 0; i < LEN(values); i++)
 			found_with(at, values[i]);
-	check_u64(differ, 0, "any word is a hostile value: the same mapped and in pieces");
+	check_u64(differ, 0,
+	          "after any change of one word, the result is the same, mapped and in pieces");
 
 	types_make(0);
 	for (size_t i = 0; i + 7 < nstrings; i++)
 		if (memcmp(file + 24 + ntypes + i, "i_rdev", 7) == 0)
 			file[24 + ntypes + i] = 'j';
-	check(!find(&l, file, 24 + ntypes + nstrings, true), "a name is missing");
+	check(!find(&l, file, 24 + ntypes + nstrings, true),
+	      "type information without a needed name is refused");
 }
 
 /* An anonymous structure that contains itself, and members beyond an instruction's range. */
@@ -199,13 +209,14 @@ static void unusable(void)
 		if (word(types + at, 0) == 0 && word(types + at, 1) == 1 && word(types + at, 2) == 64)
 			types[at + 4] = 2;
 	memcpy(file + 24, types, ntypes);
-	check(!find(&l, file, n, true) && !find(&l, file, n, false), "an anonymous union contains itself");
+	check(!find(&l, file, n, true) && !find(&l, file, n, false),
+	      "an anonymous union that contains itself is refused");
 
 	n = types_make(0);
 	for (size_t at = 24; at + 12 <= n; at += 4)
 		if (word(file + at, 2) == 40 * 8)
 			memcpy(file + at + 8, &(u32){ MAX_OFFSET * 8 + 8 }, 4);
-	check(!find(&l, file, n, true), "an offset that no instruction has");
+	check(!find(&l, file, n, true), "an offset that no instruction can have is refused");
 }
 
 /* The kernel of this machine. */
@@ -229,7 +240,8 @@ static void real(void)
 	}
 	check(copy && layout_find(&a, copy, -1, (u64)st.st_size, buffer) &&
 	      layout_find(&b, NULL, real_fd, (u64)st.st_size, buffer) && memcmp(a.offset, b.offset, sizeof(a.offset)) == 0 &&
-	      a.function == b.function, "this kernel's own types, in memory and in pieces");
+	      a.function == b.function,
+	      "the type information of this kernel has the same result, in memory and in pieces");
 	free(copy);
 	close(real_fd);
 }
@@ -247,7 +259,8 @@ static u64 load(const u8 *p, unsigned n)
 	return v;
 }
 
-/* Runs the program on a context. Returns r0, or UINT64_MAX if it does not end as it must. */
+/* Runs the program on a context. Returns r0, or UINT64_MAX if the program does not end
+ * correctly. */
 static u64 interpret(const struct program *p, const void *context)
 {
 	u8 stack[512];
@@ -278,7 +291,7 @@ static u64 interpret(const struct program *p, const void *context)
 				return UINT64_MAX;
 			memcpy(&written, (void *)(uintptr_t)r[2], sizeof(written));
 			nwritten++;
-			r[0] = r[1]; /* the caller's copies are lost */
+			r[0] = r[1]; /* the program may not use registers that a call has changed */
 			r[1] = r[2] = r[3] = r[4] = r[5] = UINT64_MAX;
 			break;
 		case EXIT: return r[0];
@@ -310,22 +323,26 @@ static bool writes(u32 mode, u32 rdev, u32 pid, bool at_end)
 	nwritten = 0;
 	program_make(&p, &l);
 	if (interpret(&p, &context) != 0)
-		check(false, "the program ends with 0");
+		check(false, "the program returns 0");
 	context.task = 0;
 	if (interpret(&p, &context) != 0 || nwritten > 1)
-		check(false, "without a task it writes nothing");
+		check(false, "the program writes no record without a task");
 	return nwritten == 1;
 }
 
 static void program(void)
 {
 	check(writes(S_IFCHR | 0660, 226u << 20 | 128, 12, false) && written.pid == 12 && written.fd == 7 && written.zero == 0 &&
-	      written.rdev == (226u << 20 | 128) && written.start == 987654321000, "a DRM node");
-	check(writes(S_IFCHR, 261u << 20, 12, false) && writes(S_IFCHR, 195u << 20 | 255, 12, false), "an accel node, one of NVIDIA");
-	check(!writes(S_IFCHR, 1u << 20 | 3, 12, false) && !writes(S_IFCHR, 227u << 20, 12, false), "other character devices");
-	check(!writes(S_IFBLK | 0660, 226u << 20, 12, false) && !writes(S_IFREG, 226u << 20, 12, false), "files of other types");
-	check(!writes(S_IFCHR, 226u << 20 | 128, 13, false), "a thread with descriptors of its own");
-	check(!writes(S_IFCHR, 226u << 20 | 128, 12, true), "the end");
+	      written.rdev == (226u << 20 | 128) && written.start == 987654321000,
+	      "a record for a DRM node");
+	check(writes(S_IFCHR, 261u << 20, 12, false) && writes(S_IFCHR, 195u << 20 | 255, 12, false), "records for an accel node and a node of NVIDIA");
+	check(!writes(S_IFCHR, 1u << 20 | 3, 12, false) && !writes(S_IFCHR, 227u << 20, 12, false),
+	      "no record for other character devices");
+	check(!writes(S_IFBLK | 0660, 226u << 20, 12, false) && !writes(S_IFREG, 226u << 20, 12, false), "no record for files of other types");
+	check(!writes(S_IFCHR, 226u << 20 | 128, 13, false),
+	      "a record for a thread with a separate descriptor table");
+	check(!writes(S_IFCHR, 226u << 20 | 128, 12, true),
+	      "no record at the end of the iteration");
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -349,11 +366,16 @@ static void taken(void)
 {
 	static const char text[] = "drm-driver:\ti915\ndrm-client-id:\t%d\ndrm-engine-render:\t5 ns\n";
 	static const struct held all[] = {
-		{ 10, 3, 226u << 20 | 128, 0, 10000000 * UINT64_C(500) + 9999999 }, /* as it was */
-		{ 20, 3, 226u << 20 | 128, 0, 10000000 * UINT64_C(499) }, /* the pid has a new process */
-		{ 30, 3, 226u << 20 | 128, 0, 10000000 * UINT64_C(500) }, /* not asked for */
-		{ 40, 3, 226u << 20 | 128, 0, 10000000 * UINT64_C(500) }, /* it has ended */
-		{ 50, 3, 226u << 20 | 128, 0, 10000000 * UINT64_C(500) }, /* it may not be read */
+		/* the same process as in the record */
+		{ 10, 3, 226u << 20 | 128, 0, 10000000 * UINT64_C(500) + 9999999 },
+		/* the pid has a new process */
+		{ 20, 3, 226u << 20 | 128, 0, 10000000 * UINT64_C(499) },
+		/* the filter refuses the process */
+		{ 30, 3, 226u << 20 | 128, 0, 10000000 * UINT64_C(500) },
+		/* the process has ended */
+		{ 40, 3, 226u << 20 | 128, 0, 10000000 * UINT64_C(500) },
+		/* the fdinfo may not be read */
+		{ 50, 3, 226u << 20 | 128, 0, 10000000 * UINT64_C(500) },
 	};
 	char b[256];
 
@@ -372,14 +394,18 @@ static void taken(void)
 		process_take(&all[i], 1);
 	rights_drop(false);
 	process_filter = NULL;
-	check_u64(holders_found, 2, "the process of the record, and the new process of a used pid");
-	check(holder_find(10, 3) != NONE && holder_find(20, 3) != NONE, "these two");
+	check_u64(holders_found, 2,
+	          "two holders are found: the process of a record, and the new process of a used "
+	          "pid");
+	check(holder_find(10, 3) != NONE && holder_find(20, 3) != NONE,
+	      "the two holders are those of pids 10 and 20");
 	check_u64(registry.unreadable, getuid() == 0 || access(in_folder("proc/50/fdinfo/3"), R_OK) != 0,
-		  "one that may not be read is counted");
+		  "one fdinfo that may not be read is counted as unreadable");
 }
 
-/* A run's first scan, with records from a file in place of the kernel: processes without a record are
- * not scanned. Without an iterator, and in a run of several samples, all of /proc is. */
+/* The first scan of a run, with records from a file in place of the kernel: processes without a
+ * record are not scanned. Without an iterator, and in a run of several samples, all of /proc is
+ * scanned. */
 static void used(void)
 {
 	static const struct {
@@ -408,8 +434,9 @@ static void used(void)
 		iterator.fd = runs[i].iterator ? open(in_folder("records"), O_RDONLY) : -1;
 		holders_found = 0;
 		src_fdinfo.start();
-		check_u64(holders_found, runs[i].found, "holders found %s", runs[i].what);
-		check((iterator.fd >= 0) == runs[i].left, "the iterator is read once");
+		check_u64(holders_found, runs[i].found, "number of holders found %s", runs[i].what);
+		check((iterator.fd >= 0) == runs[i].left,
+		      "the iterator is closed after one reading");
 		src_fdinfo.rest();
 		if (iterator.fd >= 0)
 			close(iterator.fd);
@@ -433,10 +460,11 @@ static void read_whole(void)
 		close(iterator.fd);
 		wrong += got != (n % sizeof(r[0]) ? -EIO : (long)(n / sizeof(r[0])));
 	}
-	check_u64(wrong, 0, "records that are cut at any place");
+	check_u64(wrong, 0, "records that are truncated within a record are refused");
 	iterator.fd = open(tmp_folder, O_RDONLY);
-	check(!iterator_scan() && iterator.fd == -1 && iterator.state.error == -EISDIR, "an error leaves the scan of /proc");
-	check(!iterator_scan(), "a second look has none");
+	check(!iterator_scan() && iterator.fd == -1 && iterator.state.error == -EISDIR,
+	      "after an error, iterator_scan() closes the iterator: /proc is scanned instead");
+	check(!iterator_scan(), "a second iterator_scan() after an error fails");
 }
 
 /* As many records as the table has room for are refused as a whole: /proc is scanned instead. A

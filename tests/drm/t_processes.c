@@ -14,7 +14,7 @@ static void gone(u32 pid)
 		gone_pids[ngone++] = pid;
 }
 
-/* A process with so many descriptors. */
+/* Makes a process with this many descriptors. */
 static void process(u32 pid, size_t fds)
 {
 	char bytes[256] = "";
@@ -56,7 +56,7 @@ static void reset(void)
 	memset(&proclist, 0, sizeof(proclist));
 }
 
-/* As if an fd scan had found n descriptors. */
+/* Stores the result of an fd scan that found n descriptors. */
 static void scanned(u32 pid, u32 n, bool refused, bool asleep)
 {
 	struct stat st = { 0 };
@@ -96,29 +96,32 @@ static void t_list(void)
 	process(2, 3);
 	for (int at_once = 0; at_once < 2; at_once++) {
 		check(list(at_once, &sum) == 5 && sum == UINT64_C(2147483647) + 433,
-		      "at once %d: each process is listed once", at_once);
+		      "at once %d: the list has each process once", at_once);
 		check(IS_TABLE(1, 2, 30, 400, 2147483647), "at once %d: rows are sorted", at_once);
 	}
 	check(process_after(30) == 400 && process_after(31) == 400 && process_after(2) == 30,
-	      "the next process after a known and an unknown pid");
+	      "process_after() of a known and of an unknown pid");
 	ends(30);
 	process(3, 3);
 	proc_list_begin(false);
-	check(proc_list_next(gone) != NONE && proc_list_is_open(), "a list is open");
+	check(proc_list_next(gone) != NONE && proc_list_is_open(),
+	      "a list is open after its first process");
 	proc_list_end();
-	check(ngone == 0 && !proc_list_is_open(), "an incomplete list forgets no process");
+	check(ngone == 0 && !proc_list_is_open(),
+	      "a list that was ended early reports no process as ended");
 	list(true, &sum);
-	check(ngone == 1 && gone_pids[0] == 30, "a complete list reports the process that ended");
-	check(IS_TABLE(1, 2, 3, 400, 2147483647), "a new process is between the others");
+	check(ngone == 1 && gone_pids[0] == 30, "a complete list reports the ended process");
+	check(IS_TABLE(1, 2, 3, 400, 2147483647),
+	      "the row of a new process is in the order of the pids");
 	ends(1);
 	ends(400);
 	list(false, &sum);
 	check(ngone == 2 && gone_pids[0] == 1 && gone_pids[1] == 400,
-	      "two processes that ended are reported in their order");
+	      "two ended processes are reported in their order");
 	registry.repeats = false;
 	process(5, 3);
 	check(list(true, &sum) == 4 && ngone == 0 && IS_TABLE(2, 3, 2147483647),
-	      "for one reading only, the table is not used");
+	      "in a single reading, the table is not used");
 	registry.repeats = true;
 }
 
@@ -132,16 +135,16 @@ static void t_calls(void)
 		put_folder(in_folder("proc/%u", (unsigned)i + 1000));
 	before = fileio.calls;
 	check(list(true, &sum) == MANY && sum == MANY * 1000 + MANY * (MANY + 1) / 2,
-	      "%d processes",
+	      "the list has %d processes",
 	      MANY);
 	once = fileio.calls - before;
 	before = fileio.calls;
 	list(false, &sum);
 	steps = fileio.calls - before;
-	check(once <= 4, "at once, a list takes 4 calls: open, read twice, close");
-	check(steps > once && steps <= 16, "otherwise, it takes some more, each of them shorter");
+	check(once <= 4, "a list that is read at once takes 4 calls: open, read twice, close");
+	check(steps > once && steps <= 16, "a list that is read in steps takes at most 16 calls");
 	sum = 0;
-	check(!proc_list_suspend(), "there is no list to suspend");
+	check(!proc_list_suspend(), "without a list, proc_list_suspend() returns false");
 	proc_list_begin(true);
 	check(!proc_list_suspend(), "a list that is read at once is not suspended");
 	proc_list_begin(false);
@@ -152,8 +155,8 @@ static void t_calls(void)
 			      "the list is suspended after %u processes", (unsigned)n);
 	}
 	check(n == MANY && sum == MANY * 1000 + MANY * (MANY + 1) / 2,
-	      "a list that was suspended has each process once");
-	check_u64(processes_known(), MANY, "and it forgets none");
+	      "a suspended list has each process once");
+	check_u64(processes_known(), MANY, "a suspended list reports no process as ended");
 }
 
 static void t_descriptors(void)
@@ -173,8 +176,9 @@ static void t_descriptors(void)
 	check(fileio.open_fds == before, "a suspended list has no descriptor open");
 	descriptors_forbid(true);
 	check(proc_list_next(gone) == NONE && !proc_list_is_open(),
-	      "a list that cannot be continued ends");
-	check_u64(processes_known(), 2, "it forgets no process");
+	      "without free descriptors, a suspended list ends");
+	check_u64(processes_known(), 2,
+	          "a list that could not be continued reports no process as ended");
 	descriptors_forbid(false);
 	proc_list_begin(false);
 	fd = open("/dev/null", O_RDONLY);
@@ -182,16 +186,19 @@ static void t_descriptors(void)
 	close(fd);
 	ngone = 0;
 	check(proc_list_next(gone) == NONE && ngone == 0 && processes_known() == 2,
-	      "a list that ends with an error forgets no process");
+	      "a list that ends with an error reports no process as ended");
 	descriptors_forbid(true);
 	proc_list_begin(true);
-	check(!proc_list_is_open() && proc_list_next(gone) == NONE, "/proc cannot be opened");
+	check(!proc_list_is_open() && proc_list_next(gone) == NONE,
+	      "without free descriptors, no list is opened");
 	proc_list_begin(false);
 	check(!proc_list_is_open() && fileio.transient == transient + 2,
-	      "both errors are counted as transient");
-	check_u64(processes_known(), 2, "and no process is forgotten");
+	      "both failures to open /proc are counted as transient errors");
+	check_u64(processes_known(), 2,
+	          "after failures to open /proc, no process is reported as ended");
 	descriptors_forbid(false);
-	check(list(false, &sum) == 2 && fileio.open_fds == before, "the next list is complete");
+	check(list(false, &sum) == 2 && fileio.open_fds == before,
+	      "the next list after errors is complete");
 }
 
 static void t_room(void)
@@ -205,17 +212,22 @@ static void t_room(void)
 	for (u32 i = 1; i <= 6; i++)
 		process(i, 3);
 	processes.t.ready = processes.t.most = 4;
-	check(list(true, &sum) == 6 && sum == 21, "a full table: each process is still listed");
-	check(processes_known() == 4 && processes_unlisted() == 2, "two processes have no row");
+	check(list(true, &sum) == 6 && sum == 21,
+	      "with a full table, the list still has each process");
+	check(processes_known() == 4 && processes_unlisted() == 2,
+	      "with a full table, two processes have no row");
 	proc_list_begin(false);
 	proc_list_next(gone);
 	proc_list_end();
-	check_u64(processes_unlisted(), 2, "an incomplete list does not change their number");
-	check(table_full(&dropped) == &processes.t && dropped >= 2, "the table reports it");
+	check_u64(processes_unlisted(), 2,
+	          "an incomplete list does not change the number of processes without a row");
+	check(table_full(&dropped) == &processes.t && dropped >= 2,
+	      "table_full() returns the table of processes");
 	processes.t.ready = ready;
 	processes.t.most = most;
 	list(true, &sum);
-	check(processes_known() == 6 && processes_unlisted() == 0, "with more room, all have rows");
+	check(processes_known() == 6 && processes_unlisted() == 0,
+	      "after the table has grown, all processes have rows");
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -231,30 +243,35 @@ static void t_changed(void)
 	list(true, &sum);
 	before = fileio.calls;
 	check(process_changed(10, false), "a process that was never scanned has changed");
-	check_u64(fileio.calls - before, 1, "a check is one system call");
+	check_u64(fileio.calls - before, 1, "process_changed() is one system call");
 	check(!process_changed(99, true), "an unknown process has not changed");
-	check(process_is_stale(10) && process_is_stale(99), "neither is known to be up to date");
+	check(process_is_stale(10) && process_is_stale(99),
+	      "neither a new nor an unknown process is up to date");
 	scanned(10, 2, false, false);
 	check(!kernel_counts_fds(),
-	      "a length that differs from the number of descriptors says nothing");
+	      "a size that differs from the number of descriptors does not prove that the kernel "
+	      "counts them");
 	check(process_is_stale(10) && !process_changed(10, false) && process_changed(10, true),
-	      "a process with a wrong count has changed only for a notice");
+	      "a process with a different count is scanned again only after a notice");
 	scanned(20, 3, false, false);
-	check(kernel_counts_fds(), "an equal length says that the kernel counts descriptors");
-	check(!process_is_stale(20) && !process_changed(20, true), "a process is up to date");
+	check(kernel_counts_fds(),
+	      "a size equal to the number of descriptors proves that the kernel counts them");
+	check(!process_is_stale(20) && !process_changed(20, true),
+	      "a process with the same count is up to date");
 	process(20, 4);
-	check(process_changed(20, false), "it has one descriptor more");
+	check(process_changed(20, false), "a process with one more descriptor has changed");
 	scanned(20, 4, false, false);
 	put_file(in_folder("proc/20/new"), "1234", 4);
 	rename(in_folder("proc/20/new"), in_folder("proc/20/fd"));
-	check(process_changed(20, false), "the pid was used again: the count is the same");
+	check(process_changed(20, false),
+	      "another process with the same pid and count has changed");
 	process(20, 0);
 	check(!process_changed(20, false) && !process_is_stale(20),
-	      "no descriptors, as kernel threads");
+	      "a kernel thread, without descriptors, is up to date");
 	scanned(20, 0, true, false);
 	check(process_is_stale(20), "a process that may not be read is stale");
 	ends(20);
-	check(process_changed(20, false), "a process that ended has changed");
+	check(process_changed(20, false), "an ended process has changed");
 }
 
 static void t_self(void)
@@ -269,16 +286,18 @@ static void t_self(void)
 	fileio.open_fds = 3;
 	scanned(self, 7, false, false);
 	check(!kernel_counts_fds() && !process_is_stale(self),
-	      "this process tells nothing about counts");
+	      "the size of gpustat's own folder does not prove that the kernel counts descriptors");
 	fileio.open_fds = 5;
 	process(self, 12);
-	check(!process_changed(self, true), "descriptors opened for scans are not a change");
+	check(!process_changed(self, true),
+	      "descriptors that gpustat has opened for scans are not a change");
 	process(self, 13);
-	check(process_changed(self, true), "another descriptor is one");
+	check(process_changed(self, true), "any other new descriptor of gpustat is a change");
 	fileio.open_fds = 0;
 	roots.proc_given = true;
 	scanned(self, 13, false, false);
-	check(kernel_counts_fds(), "in another /proc, the same pid is another process");
+	check(kernel_counts_fds(),
+	      "in another machine's /proc, gpustat's pid is an ordinary process");
 }
 
 static void t_flags(void)
@@ -290,26 +309,32 @@ static void t_flags(void)
 		process(i, 3);
 	list(true, &sum);
 	scanned(1, 3, false, false);
-	check(!processes_notified(), "a complete scan queues nothing");
+	check(!processes_notified(), "a complete scan does not queue its process");
 	scanned(2, 2, false, false);
-	check(process_dequeue(QUEUE_NOTIFIED) == 2, "a file was being opened: scanned once more");
+	check(process_dequeue(QUEUE_NOTIFIED) == 2,
+	      "a process is scanned again if its count was one too low");
 	scanned(2, 2, false, false);
-	check(!processes_notified(), "but not a third time");
+	check(!processes_notified(),
+	      "a process is not scanned a third time for the same difference");
 	scanned(2, 3, false, false);
 	scanned(2, 2, false, false);
-	check(process_dequeue(QUEUE_NOTIFIED) == 2, "after a complete scan, again");
+	check(process_dequeue(QUEUE_NOTIFIED) == 2,
+	      "after a complete scan, a process is scanned again for a new difference");
 	scanned(1, 4, false, false);
-	check(!processes_notified() && process_is_stale(1), "more descriptors than counted");
+	check(!processes_notified() && process_is_stale(1),
+	      "a process with more descriptors than counted is stale, and is not queued");
 	scanned(3, 0, true, false);
 	scanned(4, 1, true, false);
 	scanned(4, 1, true, false);
-	check_u64(processes_refused(), 2, "each process that may not be read is counted once");
-	check(!processes_notified(), "they are not scanned again at once");
+	check_u64(processes_refused(), 2, "a process that may not be read is counted once");
+	check(!processes_notified(),
+	      "processes that may not be read are not scanned again at once");
 	scanned(4, 3, false, false);
-	check_u64(processes_refused(), 1, "a process may be read now");
+	check_u64(processes_refused(), 1, "a process that may be read now is not counted any more");
 	ends(3);
 	list(true, &sum);
-	check_u64(processes_refused(), 0, "a process that ended is not counted");
+	check_u64(processes_refused(), 0,
+	          "an ended process is not counted as one that may not be read");
 	scanned(1, 3, false, true);
 	scanned(2, 3, false, true);
 	scanned(4, 3, false, true);
@@ -317,11 +342,11 @@ static void t_flags(void)
 	processes_enqueue_asleep();
 	check(proclist.nwaiting[QUEUE_NOTIFIED] == 2 && process_dequeue(QUEUE_NOTIFIED) != 2 &&
 	      process_dequeue(QUEUE_NOTIFIED) != 2,
-	      "a device woke up: those that skipped it are queued");
+	      "after a device woke up, the processes whose scan left it out are queued");
 	registry.repeats = false;
 	scanned(77, 3, true, false);
 	check(processes_known() == 3 && processes_refused() == 0,
-	      "one reading only: nothing is recorded");
+	      "in a single reading, no scan is stored");
 	registry.repeats = true;
 }
 
@@ -344,11 +369,11 @@ static void t_queues(void)
 	process_enqueue(3, false);
 	process_enqueue(4, true);
 	check(process_dequeue(QUEUE_NEW) == 2 && process_dequeue(QUEUE_NEW) == NONE,
-	      "a process that was never scanned is new");
+	      "a process that was never scanned is in the queue of new processes");
 	check(process_dequeue(QUEUE_CHANGED) == 3 && process_dequeue(QUEUE_CHANGED) == NONE,
-	      "a process that was scanned has changed");
+	      "a process that was scanned is in the queue of changed processes");
 	check(process_dequeue(QUEUE_NOTIFIED) == 4 && !processes_notified(),
-	      "a process was notified");
+	      "a process with a notice is in the queue of notified processes");
 	process_enqueue(5, true);
 	process_enqueue(5, true);
 	process_enqueue(5, false);
@@ -360,12 +385,13 @@ static void t_queues(void)
 	      "processes leave a queue in the order of their pids");
 	process_enqueue(1, true);
 	check(process_dequeue(QUEUE_NOTIFIED) == 3 && process_dequeue(QUEUE_NOTIFIED) == 4 &&
-	      process_dequeue(QUEUE_NOTIFIED) == 1, "one that returns waits until all others left");
+	      process_dequeue(QUEUE_NOTIFIED) == 1,
+	      "a process that is queued again waits until all others have left the queue");
 	process_enqueue(2, true);
 	ends(2);
 	list(true, &sum);
 	check(!processes_notified() && process_dequeue(QUEUE_NOTIFIED) == NONE,
-	      "a process that ended leaves its queue");
+	      "an ended process leaves its queue");
 }
 
 int main(void)

@@ -39,7 +39,7 @@ static u32 gpu(const char *name)
 	return d;
 }
 
-/* Empties the registry, as in a new process. */
+/* Empties the registry, as at the start of a process. */
 static void forget(void)
 {
 	for (u32 i = 1; i <= nrows.clients; i++)
@@ -123,7 +123,7 @@ static void t_reload(void)
 		d = gpu("card0");
 		e = gpu("card1");
 		a = client(d, 1, 10, 5);
-		n = client(d, 3, 12, 5); /* client 2 exited, this one is new */
+		n = client(d, 3, 12, 5); /* client 2 exited, client 4 is new */
 		c = client(e, 1, 11, 5);
 		reading(a, 110 * second, 1000 + 4 * (u64)second, 110, 5400);
 		reading(n, 110 * second, 1 * (u64)second, 60, 5400);
@@ -138,7 +138,7 @@ static void t_reload(void)
 		check_u64(busy(&clients[n].e, "rcs"), 15000, "filtered %d: busy cycles of a new client, by the GPU clock of the others", filtered);
 		check_u64(busy(&clients[c].e, "render"), 0, "filtered %d: a client with the same id on the other device", filtered);
 		check_u64(get(&devices[d].e, D_SUM_NS, "render"), filtered ? 1000 + 4 * (u64)second : 6000 + 5 * (u64)second,
-			  "filtered %d: the total of the shown clients", filtered);
+			  "filtered %d: the total of the displayed clients", filtered);
 		check_u64(get(&devices[d].e, D_ALL_NS, "render"), 6000 + 5 * (u64)second, "filtered %d: the total of all clients", filtered);
 		check(nrows.groups && get(&groups[1].e, D_ALL_NS, "render"), "filtered %d: a cgroup has a total of all clients", filtered);
 		check_u64(get(&devices[d].e, D_ALL_TOTAL_CYCLES, "rcs"), 5400, "filtered %d: total cycles of the GPU clock", filtered);
@@ -157,10 +157,13 @@ static void t_started(void)
 	seen_all[d] = false;
 	before = client(d, 1, 20, 9500);
 	after = client(d, 2, 21, 10500);
-	check(!is_new(&clients[before], &h), "a process that started before the saved reading");
-	check(is_new(&clients[after], &h), "one that started after it has a new client");
+	check(!is_new(&clients[before], &h),
+	      "a client of a process that started before the saved reading is a known client");
+	check(is_new(&clients[after], &h),
+	      "a client of a process that started after the saved reading is new");
 	holder_add(20, 7, task_find(20), after);
-	check(!is_new(&clients[after], &h), "a client that an older process holds, too, may be old");
+	check(!is_new(&clients[after], &h),
+	      "a client that an older process holds, too, is a known client");
 }
 
 static bool refused(struct str s)
@@ -171,7 +174,7 @@ static bool refused(struct str s)
 	return state_parse(s, &saved.now, &h, &rows) != NULL;
 }
 
-/* The same with a valid checksum, so that the parser of the rows has to refuse it. */
+/* Parses the state with a valid checksum, so that the parser of the rows has to refuse it. */
 static bool refused_rows(struct str s)
 {
 	u64 sum;
@@ -195,7 +198,7 @@ static void t_bytes(void)
 
 	first_run();
 	n = str_len(good);
-	check(!refused(edge_str(good.p, n)), "a state that was made is accepted");
+	check(!refused(edge_str(good.p, n)), "a valid state is accepted");
 	for (size_t i = 0; i < n; i++) {
 		bad += !refused(edge_str(good.p, i));
 		cut += i >= sizeof(u64) && !refused_rows(edge_str(good.p, i));
@@ -209,7 +212,7 @@ static void t_bytes(void)
 		bad += !refused(s);
 	}
 	check_u64(bad, 0, "every flipped bit is refused");
-	check(replay(good, any), "the parser does not read beyond the end");
+	check(replay(good, any), "the parser reads no byte after the end of the state");
 }
 
 /* Loads forged rows: rates do not overflow, and the state that is saved afterwards is valid. */
@@ -277,11 +280,13 @@ static void t_room(void)
 			reg_put(&clients[i].e, D_BUSY_NS, (struct str){ name, name + sizeof(name) }, i, second);
 		}
 	}
-	check(str_len(state_make()) == 0, "a state larger than its buffer is not made");
-	check(state_save("/nonexistent/state") == -EFBIG, "saving a state larger than its buffer returns -EFBIG");
+	check(str_len(state_make()) == 0, "a state that is larger than its buffer is refused");
+	check(state_save("/nonexistent/state") == -EFBIG,
+	      "saving a state that is larger than its buffer returns -EFBIG");
 }
 
-/* NVIDIA's driver has percentages; the time that they are added up to begins with each run. */
+/* NVIDIA's driver reports percentages. The time that is calculated from them starts with each
+ * run. */
 static void t_percent(void)
 {
 	for (int known = 0; known < 2; known++) {
@@ -302,12 +307,13 @@ static void t_percent(void)
 			memcpy(good_bytes, good.p, str_len(good));
 			good = (struct str){ good_bytes, good_bytes + str_len(good) };
 		}
-		check(load(good, false, &age) == NULL, "the state is loaded");
-		check_u64(busy(&clients[c].e, "gr"), 63000, "known %d: the percentage of this run", known);
+		check(load(good, false, &age) == NULL, "a state with a time of NVIDIA is loaded");
+		check_u64(busy(&clients[c].e, "gr"), 63000,
+		          "known %d: busy is the percentage of this run", known);
 	}
 }
 
-/* The file is closed, whether it is read or refused. */
+/* The file is closed, whether its state is accepted or refused. */
 static void t_closed(void)
 {
 	char path[512];
@@ -317,12 +323,13 @@ static void t_closed(void)
 
 	for (int i = 0; i < 256; i++)
 		before += fcntl(i, F_GETFD) >= 0;
-	check(fd >= 0 && write(fd, "x", 1) == 1 && !state_read(path, &text) && str_len(text) == 1, "a file is read");
+	check(fd >= 0 && write(fd, "x", 1) == 1 && !state_read(path, &text) && str_len(text) == 1,
+	      "a state file is read");
 	fchmod(fd, 0666);
-	check(state_read(path, &text) != NULL, "one that others may write is refused");
+	check(state_read(path, &text) != NULL, "a state file that others may write is refused");
 	for (int i = 0; i < 256; i++)
 		after += fcntl(i, F_GETFD) >= 0;
-	check_u64(after, before, "no file is left open");
+	check_u64(after, before, "no state file remains open");
 	close(fd);
 	unlink(path);
 }

@@ -5,7 +5,7 @@
 #include "folder.h"
 
 void (*fdinfo_hook)(void);
-static u64 started = 700; /* the start of all processes */
+static u64 started = 700; /* start time of all processes */
 
 u64 task_start(u32 pid)
 {
@@ -45,9 +45,12 @@ static void t_passwd_line(void)
 	for (size_t i = 0; i < LEN(rows); i++) {
 		bool is = passwd_line(edge_str(rows[i].line, strlen(rows[i].line)), 1000, name);
 
-		check(is == (rows[i].name != NULL), "row %zu is %s user 1000", i, is ? "of" : "not of");
+		check(is == (rows[i].name != NULL),
+		      "line %zu of passwd is %s user 1000", i, is ? "that of" :
+		      "not that of");
 		if (is && rows[i].name)
-			check_str(str_z(name), rows[i].name, "its name");
+			check_str(str_z(name), rows[i].name,
+			          "line of passwd: the name of the user");
 	}
 }
 
@@ -56,21 +59,22 @@ static void t_users(void)
 	static char text[6000];
 	char name[USER_BYTES] = "";
 
-	check(user_find(7, name) == 0, "without the file no user has a name");
-	memset(text, 'l', 5000); /* a line longer than the buffer, which ends as another user's */
+	check(user_find(7, name) == 0, "without /etc/passwd, no user has a name");
+	/* a line that is longer than the buffer, and whose end looks like another user's line */
+	memset(text, 'l', 5000);
 	strcpy(text + 5000, ":x:7:\nbob:x:7:\nlast:x:8:");
 	put(in_folder("etc/passwd"), text);
-	check(user_find(7, name) == 1, "user 7 has a name");
-	check_str(str_z(name), "bob", "a line that is too long is skipped");
-	check(user_find(8, name) == 0, "a line without an end is not read");
-	check_str(user_name(9), "9", "a user without a name has a number");
-	check_str(user_name(UINT32_MAX), "4294967295", "the largest one");
-	check_str(user_name(7), "bob", "a name");
+	check(user_find(7, name) == 1, "the name of user 7 is found");
+	check_str(str_z(name), "bob", "a line of passwd that is too long is skipped");
+	check(user_find(8, name) == 0, "a last line of passwd without newline is not used");
+	check_str(user_name(9), "9", "a user without a name is shown as a number");
+	check_str(user_name(UINT32_MAX), "4294967295", "the largest user id is shown as a number");
+	check_str(user_name(7), "bob", "a user with a name is shown by name");
 	put(in_folder("etc/passwd"), "eve:x:7:\n");
-	check_str(user_name(7), "bob", "it is remembered");
+	check_str(user_name(7), "bob", "the name of a user is remembered");
 	for (u32 i = 20; i < 20 + USERS; i++)
 		user_name(i);
-	check_str(user_name(7), "eve", "until eight others were");
+	check_str(user_name(7), "eve", "the name of a user is read again after eight other users");
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */
@@ -82,17 +86,18 @@ static void t_user_read(void)
 
 	file_is(30, "status", "Name:\tx\nUid:\t1\t7\t3\t4\n");
 	user_read(&i);
-	check(i.has_uid && i.uid == 7, "the effective user is the second number");
-	check_str(str_of(b, text_copy(i.user, b, sizeof(b))), "eve", "its name");
+	check(i.has_uid && i.uid == 7, "the effective user id is the second number of Uid");
+	check_str(str_of(b, text_copy(i.user, b, sizeof(b))), "eve",
+	          "a process has the name of its user");
 	file_is(30, "status", "Uid:\t1\t4294967296\t3\t4\n");
 	user_read(&i);
-	check(!i.has_uid, "a number above 32 bits is none");
+	check(!i.has_uid, "a user id above 32 bits is unknown");
 	file_is(30, "status", "Uid:\t1\n");
 	user_read(&i);
-	check(!i.has_uid, "a line without the second number");
+	check(!i.has_uid, "a line Uid without a second number is unknown");
 	i.pid = 31;
 	user_read(&i);
-	check(!i.has_uid, "no such process");
+	check(!i.has_uid, "the user of a missing process is unknown");
 }
 
 static void t_stat_read(void)
@@ -102,21 +107,24 @@ static void t_stat_read(void)
 
 	stat_is(32, 1, "30 12", "700 0 5");
 	stat_read(&i);
-	check(i.t > 0 && i.ticks == 42 && i.t_was == 0, "user and system time are added");
-	check(i.has_rss && i.rss == 5 * page, "pages become bytes");
+	check(i.t > 0 && i.ticks == 42 && i.t_was == 0,
+	      "the CPU time is the sum of user and system time");
+	check(i.has_rss && i.rss == 5 * page, "memory is converted from pages to bytes");
 	stat_is(32, 1, "31 13", "700 0 18446744073709551615");
 	stat_read(&i);
-	check(i.ticks == 44 && i.ticks_was == 42 && i.t_was > 0, "a second reading has a rate");
-	check(!i.has_rss, "more bytes than 64 bits hold are no value");
+	check(i.ticks == 44 && i.ticks_was == 42 && i.t_was > 0,
+	      "the second reading has the ticks of the first one, for a rate");
+	check(!i.has_rss, "memory that exceeds 64 bits in bytes is unknown");
 	stat_is(32, 1, "1 1", "701 0 5");
 	stat_read(&i);
-	check(i.t == 0 && !i.has_rss && i.t_was > 0, "another process has the pid now");
+	check(i.t == 0 && !i.has_rss && i.t_was > 0,
+	      "a process with another start time has neither CPU time nor memory");
 	i.start = UINT64_MAX;
 	stat_read(&i);
-	check(i.t > 0 && i.ticks == 2 && i.t_was == 0, "an unknown start is not compared");
+	check(i.t > 0 && i.ticks == 2 && i.t_was == 0, "an unknown start time is not compared");
 	stat_is(32, 1, "18446744073709551615 1", "701 0 5");
 	stat_read(&i);
-	check(i.t == 0, "a sum that overflows is no value");
+	check(i.t == 0, "a CPU time whose sum overflows is unknown");
 }
 
 static void t_cmdline(void)
@@ -126,16 +134,19 @@ static void t_cmdline(void)
 
 	put_file(in_folder("proc/33/cmdline"), "a\0b c\0\0d\0\0", 10);
 	cmdline_read(&i);
-	check_str(str_of(b, text_copy(i.cmdline, b, sizeof(b))), "a b c  d", "NULs become blanks");
+	check_str(str_of(b, text_copy(i.cmdline, b, sizeof(b))), "a b c  d",
+	          "NUL bytes of a command line are shown as blanks");
 	file_is(33, "cmdline", "");
 	cmdline_read(&i);
-	check_str(str_of(b, text_copy(i.cmdline, b, sizeof(b))), "a b c  d", "an empty one changes nothing");
+	check_str(str_of(b, text_copy(i.cmdline, b, sizeof(b))), "a b c  d",
+	          "an empty command line does not change the stored one");
 	memset(b, 'x', sizeof(b));
 	put_file(in_folder("proc/33/cmdline"), b, sizeof(b));
 	cmdline_read(&i);
 	memset(want, 'x', CMDLINE_BYTES);
 	want[CMDLINE_BYTES] = '\0';
-	check_str(str_of(b, text_copy(i.cmdline, b, sizeof(b))), want, "a long one is cut");
+	check_str(str_of(b, text_copy(i.cmdline, b, sizeof(b))), want,
+	          "a long command line is cut");
 }
 
 /* --- descent ---------------------------------------------------------------------------------- */
@@ -155,15 +166,19 @@ static void t_lineage(void)
 	stat_is(55, 54, "0 0", "1 0 0");
 	stat_is(56, 55, "0 0", "1 0 0");
 	stat_is(57, 58, "0 0", "1 0 0");
-	check(lineage_find(60) == IN_TREE, "a process of -p, which need not exist");
-	check(lineage_find(51) == IN_TREE && lineage_find(52) == IN_TREE, "a child, a grandchild");
-	check(lineage_find(53) == OTHER_TREE, "another process");
+	check(lineage_find(60) == IN_TREE,
+	      "a process of -p is in the tree, whether it exists or not");
+	check(lineage_find(51) == IN_TREE && lineage_find(52) == IN_TREE,
+	      "a child and a grandchild are in the tree");
+	check(lineage_find(53) == OTHER_TREE, "a process with another ancestor is not in the tree");
 	calls = fileio.calls;
-	check(lineage_find(54) == OTHER_TREE, "parents that form a loop");
-	check(fileio.calls - calls <= 12, "which is noticed after a few reads");
-	check(lineage_find(57) == NO_LINEAGE, "a parent that has ended is asked about again");
+	check(lineage_find(54) == OTHER_TREE,
+	      "processes whose parents form a loop are not in the tree");
+	check(fileio.calls - calls <= 12, "a loop of parents is detected after at most 12 calls");
+	check(lineage_find(57) == NO_LINEAGE,
+	      "a process whose parent has ended has no lineage yet");
 	wanted.npids = 0;
-	check(lineage_find(53) == OTHER_TREE, "no process is asked for");
+	check(lineage_find(53) == OTHER_TREE, "without -p, no process is in the tree");
 }
 
 /* --- all processes with clients --------------------------------------------------------------- */
@@ -186,25 +201,27 @@ static void t_facts(void)
 	holder_add(30, 4, task, two);
 	file_is(30, "status", "Uid:\t1\t7\t3\t4\n");
 	taskinfos_begin(shows_user, NULL, 0);
-	check(wanted.user && !wanted.stat && !wanted.cmdline, "only what is shown is read");
+	check(wanted.user && !wanted.stat && !wanted.cmdline,
+	      "only the files of displayed fields are read");
 	g = registry.group_of(&clients[one]);
-	check(g && g == registry.group_of(&clients[two]), "clients of one process have one group");
+	check(g && g == registry.group_of(&clients[two]),
+	      "two clients of one process have one group");
 	check(g->pid == 30 && g->first_shown == two && clients[two].next_shown == 0 &&
-	      g->keep, "which lists those that are shown");
+	      g->keep, "a group lists the displayed clients");
 	fdinfo_hook();
-	check(taskinfos[task].has_uid && taskinfos[task].uid == 7, "the owner's user was read");
+	check(taskinfos[task].has_uid && taskinfos[task].uid == 7, "the user of the owner is read");
 	file_is(30, "status", "Uid:\t1\t8\t3\t4\n");
 	fdinfo_hook();
-	check_u64(taskinfos[task].uid, 7, "it is not read again as long as the task is the same");
+	check_u64(taskinfos[task].uid, 7, "the user is not read again while the task is the same");
 	tasks[task].read = 2;
 	fdinfo_hook();
-	check_u64(taskinfos[task].uid, 8, "it is after the task was read again");
+	check_u64(taskinfos[task].uid, 8, "the user is read again after the task was read again");
 	g->members = 0;
 	fdinfo_hook();
-	check(g->keep, "a process without clients that lives is kept");
+	check(g->keep, "a living process without clients is kept");
 	started = 701;
 	fdinfo_hook();
-	check(!g->keep, "one that has ended is not");
+	check(!g->keep, "an ended process without clients is not kept");
 }
 
 int main(void)
