@@ -140,7 +140,8 @@ def as_json(b):
 
 
 def moves_text(c):
-    """Whether a terminal starts a new line at c, or shows the text after it in another direction."""
+    """True if a terminal starts a new line at c, or shows the text after it in another
+    direction."""
     return (unicodedata.category(c) in ("Zl", "Zp") or c in "\u061c\u200e\u200f"
             or unicodedata.bidirectional(c) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"))
 
@@ -514,7 +515,8 @@ def as_root():
 
 @functools.cache
 def breakpoints_count():
-    """Whether the kernel counts a write to a watched word: some virtual machines never trigger breakpoints."""
+    """True if the kernel counts a write to a watched word: some virtual machines never trigger
+    breakpoints."""
     number = {"x86_64": 298, "aarch64": 241}.get(os.uname().machine)
     if not number:
         return True

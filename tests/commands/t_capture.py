@@ -49,7 +49,8 @@ def unpack(m, tar):
 
 
 def records(roots):
-    """What the program says of a machine: as in first.json, list.json and first-procs.json."""
+    """Returns the output for a machine, in the form of first.json, list.json and
+    first-procs.json."""
     def say(*command):
         return run([*command, "-o", "json", "-t", "none", *roots]).out
     return say("-r") + say("clients", "-r"), say("list"), say("procs", "-r")

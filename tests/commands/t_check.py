@@ -72,7 +72,7 @@ def warm(m, milli="45000", driver="amdgpu"):
 # --- ranges ---------------------------------------------------------------------------------------
 
 def oracle(text, value):
-    """Whether the guidelines require an alert for the value; None: the text is not a range."""
+    """True if the guidelines require an alert for the value; None: the text is not a range."""
     n = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
     f = re.fullmatch(rf"(@?)(?:(~|{n})?(:))?({n})?", text)
     if not f or (not f.group(3) and not f.group(4)):

@@ -72,7 +72,7 @@ def name(words):
 
 
 def counts(words):
-    """Whether a run needs a kernel that counts events."""
+    """True if a run needs a kernel that counts events."""
     return words[0] in ("stat", "sample")
 
 

@@ -382,7 +382,7 @@ def large_sample():
 
 
 def grows():
-    """What another process appends is there after the end."""
+    """Bytes that another process appends to the file remain after the end of the run."""
     with File(run(2)) as path, play(path) as p:
         at_end(p)
         with open(path, "a", encoding="ascii") as f:

@@ -46,7 +46,7 @@ def test(name):
 
 
 def whole(text):
-    """Whether an exposition is complete: it has the metric family that always is the last."""
+    """True if an exposition is complete: it has the metric family that is always the last."""
     return text.endswith(b"\n") and b"gpustat_self_cpu_seconds_total " in text
 
 

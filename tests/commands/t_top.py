@@ -66,7 +66,7 @@ def graphics(base):
 
 
 def waits_long(pid):
-    """Whether the program is idle: it waits for an event, or for 2 s or more. None: unknown on this
+    """True if the program is idle: it waits for an event, or for 2 s or more. None: unknown on this
     machine."""
     try:
         with open(f"/proc/{pid}/syscall", encoding="ascii") as f:
@@ -136,7 +136,7 @@ class Tmux:
         return s
 
     def works(self):
-        """Whether a program that the shell has started does not wait for keys yet."""
+        """True if a program that the shell has started does not wait for keys yet."""
         shell = self.state("pane_pid")
         try:
             with open(f"/proc/{shell}/task/{shell}/children", encoding="ascii") as f:
@@ -399,7 +399,7 @@ class Pty:
         return data
 
     def rests(self):
-        """Whether the program has read all keys and waits for others; None: unknown."""
+        """True if the program has read all keys and waits for others; None: unknown."""
         try:
             slave = os.open(self.name, os.O_RDWR | os.O_NOCTTY)
             try:

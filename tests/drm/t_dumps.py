@@ -90,7 +90,7 @@ def compare_dump(name):
 
 
 def decoded(text):
-    """What the program reads, as fdinfo_eval.decode() has it."""
+    """Returns the values that the program reads, in the form of fdinfo_eval.decode()."""
     r = run(["fdinfo", "-o", "json", "-"], stdin=text)
     eq((r.code, r.err), (0, b""), "exit code, messages")
     got, = parse_json(r.out)

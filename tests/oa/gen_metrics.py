@@ -70,7 +70,7 @@ class Writer:
             mdapi_supported_apis="VK OGL OCL IO", mdapi_hw_unit_type="gpu") + "/>")
 
     def basics(self):
-        """What each set of the public files begins with."""
+        """Returns the first lines of each set of the public files."""
         hsw = self.name == "hsw"
         self.counter("GpuTime", False, "ns", "GPU_TIME 0 READ 1000000000 UMUL $GpuTimestampFrequency UDIV")
         self.counter("GpuCoreClocks", False, "cycles", "C 2 READ" if hsw else "GPU_CLOCK 0 READ")

@@ -17,11 +17,11 @@ MASK = (1 << 64) - 1
 
 
 class Absent(Exception):
-    """What this device does not have."""
+    """A number of the GPU that this device does not have."""
 
 
 class Unknown(Exception):
-    """What depends on a variable that is unknown."""
+    """A value that depends on an unknown variable."""
 
 
 class Counters(dict):

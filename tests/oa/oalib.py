@@ -109,7 +109,7 @@ class Made:
 
 
 def make(m, platform, *args, truth=True):
-    """What the generator makes of these arguments."""
+    """Makes a recording with the generator and these arguments."""
     path = m.path(f"{platform}-{next(SERIAL)}.rec")
     more = ["--truth", path + ".jsonl"] if truth else []
     r = subprocess.run([sys.executable, "-B", GENERATOR, platform, path, *more, *(str(a) for a in args)],

@@ -355,7 +355,8 @@ def quiet_report(recs, s):
 
 
 def spoil(m, name, s, args, want):
-    """Whether only the differences from and to a spoiled report are missing, and all others are as before."""
+    """True if only the differences from and to a malformed report are missing, and all others
+    are unchanged."""
     k, rng = quiet_report(want, s), random.Random(name)
     later = {k - 1, k, k + 1}  # a timestamp far ahead is a gap, and then the next report is earlier
     for what, report, missing in (("zeros", bytes(s.size), {k - 1, k}), ("an earlier timestamp", s.moved(k, -5), {k - 1, k}),

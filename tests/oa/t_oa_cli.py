@@ -136,7 +136,7 @@ def _(_m):
 
 
 def said_on_a_terminal(args, seconds):
-    """What comes on stderr, a terminal, within this time; the program is stopped then."""
+    """Returns the output on stderr, a terminal, within this time. Then the program is stopped."""
     ours, theirs = pty.openpty()
     try:
         with subprocess.Popen([machine.PROG, "oa", *args], stdout=subprocess.DEVNULL, stderr=theirs) as p:

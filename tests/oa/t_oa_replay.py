@@ -66,13 +66,13 @@ def ctx_of(sample):
 
 
 def head_of(rec, sample, what):
-    """Whether a record begins with what this report says."""
+    """Checks that a record has the reason, context and timestamp of this report."""
     eq((rec["reason"], rec["ctx"], rec["ts"]), (sample["reason"], ctx_of(sample), sample["ts"]),
        f"{what}: reason, ctx, ts")
 
 
 def per_report(recs, truth, hz, what):
-    """Whether these are the deltas of the truth, but for the counters."""
+    """Checks that the records are the expected deltas, without their counters."""
     want = truth.deltas()
     eq([r["index"] for r in recs], [k for k, *_ in want], f"{what}: indices")
     said = 0
@@ -91,7 +91,7 @@ def per_report(recs, truth, hz, what):
 
 
 def fits(element, fmt):
-    """Whether a set is made for reports of the generator's format."""
+    """True if a set is for reports of the generator's format."""
     want = {"A24u40": "256B_GENERIC_NOA16", "MPEC": "128B_MPEC8_NOA16", "PEC64": "576B_PEC64LL"}.get(fmt)
     return element.get("oa_format") in ((want,) if fmt in ("MPEC", "PEC64") else (want, None))
 
@@ -229,7 +229,7 @@ def stored(data, at, fmt):
 
 
 def same_in_formats(path, metrics):
-    """What JSON says, the other formats say, too."""
+    """The other formats have the same values as JSON."""
     base = ["--replay", path, "--metrics", metrics]
     recs = oa(base)
     names = list(recs[0]["counter"])
@@ -543,7 +543,7 @@ def merged(runs):
 
 
 class Unknown(Exception):
-    """What a recording does not tell, or tells in a way that is not agreed upon."""
+    """Facts that a recording does not have, or has in an unknown form."""
 
 
 # Recordings of IGT do not contain these numbers of the GPU; a message has them in this order.
@@ -559,7 +559,7 @@ def without_value(element):
 
 
 def lacks_said(recs, what):
-    """Whether the message names the counters that have no value."""
+    """True if the message names the counters without a value."""
     none = without_value(what)
     names = {n for names in none.values() for n in names}
     return recs.lacks == (b"" if not none else b"gpustat: counters without a value: %d; the recording does not contain %s\n" % (
@@ -572,7 +572,8 @@ class Variables(dict):
 
 
 def variables(name, fuse):
-    """What the generator's topology says, reference section 6; threads of Xe2 as expected/ has them."""
+    """Returns the numbers of the generator's topology, reference section 6; threads of Xe2 as in
+    expected/."""
     _pci, gen, hz, slices, subslices, eus, _low, high, fmt = platforms()[name]
     new = fmt in ("A24u40", "MPEC", "PEC64")
     total, stride = slices * subslices * eus - fuse, 3 if gen <= 10 else 8
@@ -611,7 +612,7 @@ def calculate(element, var, slots_):
 
 
 def slots_of(sample, fmt):
-    """What equations read of a delta: time, clock, 64 A, 8 B, 8 C."""
+    """Returns the values of a delta that equations read: time, clock, 64 A, 8 B, 8 C."""
     d, n = sample["d"], len(slots(fmt))
     a = n if fmt == "PEC64" else n - 16
     return [sample["dts"], sample["dticks"] or 0, *d[:a], *[0] * (64 - a), *d[a:], *[0] * (16 - n + a)]

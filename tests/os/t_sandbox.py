@@ -200,7 +200,7 @@ def refuse_clone_parent():
 
 
 def test_last_run(probe, nr):
-    """Where gpustat itself forks each run, it is confined only for the last one, which opens no
+    """If gpustat itself has to fork each run, it is confined only for the last run, which opens no
     events."""
     p = sh(probe, "stat", "-r", "3", "-e", "task-clock", "--", "echo", "run", env={**os.environ, "PROBE": "calls"}, stdin=subprocess.DEVNULL,
            preexec_fn=refuse_clone_parent)

@@ -383,7 +383,7 @@ def where():
 
 
 def offset_of(path, addr):
-    """Where in a file this address of its program lies."""
+    """Returns the offset in the file of an address of its program."""
     with open(path, "rb") as f:
         b = f.read(65536)
     check(b[:5] == b"\x7fELF\x02", "no ELF of 64 bits")

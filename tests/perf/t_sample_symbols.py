@@ -31,7 +31,8 @@ def debug_file(path):
 
 
 class Truth:
-    """What nm says of an address, from /proc/PID/maps; files: what lies where a path no longer leads."""
+    """The symbols that nm has at the addresses of a process, from /proc/PID/maps; files: the files
+    whose paths have changed."""
 
     def __init__(self, maps, files=None):
         self.maps, self.files, self.cache = [], files or {}, {}

@@ -27,7 +27,7 @@ from statlib import (NOTHING, Running, blocking, driven, machine_wide, main, mea
 # --- event sets -----------------------------------------------------------------------------------
 
 def scaled(r):
-    """What was counted, as if it had been counted all the time."""
+    """Returns the count scaled to the whole time."""
     near(r["value"], r["count"] * r["dt"] / r["active"], 0.01 * r["value"] + 1, f"value, of count, dt and active of {r['set']}")
     near(r["running"], 100 * r["active"] / r["dt"], 0.2, "percent running")
 
@@ -314,7 +314,7 @@ def perf(*args):
 
 
 def shape(cell):
-    """What kind of cell this is: numbers differ from run to run."""
+    """Returns the kind of a cell instead of its number, which differs from run to run."""
     if re.fullmatch(r" *\d+", cell):
         return "number"
     if re.fullmatch(r" *\d+\.\d+", cell):

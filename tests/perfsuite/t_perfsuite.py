@@ -77,7 +77,7 @@ def counts():
 
 
 def clocks():
-    """Whether programs can be traced here."""
+    """True if programs can be traced on this machine."""
     if not ATTRS:
         raise Skip("needs package gcc")
     if subprocess.run([ATTRS, "-", "0", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
@@ -151,7 +151,8 @@ def differing(module, event, others):
 
 
 def attr_result(module, folder, name, m):
-    """What a test's table row says: "as perf", "no counterpart", or the members that differ."""
+    """Returns the cell of a test's table row: "as perf", "no counterpart", or the members that
+    differ."""
     perf = "env " + " ".join(f"{key}='{value}'" for key, value in environment(m, PERF_ATTR_SIZE=attr_size(folder)).items()
                              if key in ("GPUSTAT", "ATTRS", "PERF_ATTR_SIZE")) + " " + os.path.join(OWN, "perf")
     path = os.path.join(folder, "attr", name)

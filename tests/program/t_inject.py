@@ -319,7 +319,7 @@ def is_less(new, old):
 
 
 def compare(new, old, how, said, what, stays):
-    """What is wrong with the new values, compared with those of the undisturbed run."""
+    """Lists the errors of the new values, compared with those of the undisturbed run."""
     counted = said or any(COUNTS.search(k) and v != old.get(k, 0) for k, v in new.items())
     for k, v in new.items():
         if COUNTS.search(k) or old.get(k) == v or FALLS_BACK.search(f"{k} {what}") or DEVICE_NAME.match(k):
@@ -340,7 +340,7 @@ def compare(new, old, how, said, what, stays):
 
 
 def fault_of(run, a, how, base, flags=0):
-    """What is wrong with the end of a run, or None."""
+    """Returns the error at the end of a run, or None."""
     if a.hung:
         return "hangs"
     if a.signal:
@@ -521,8 +521,8 @@ def try_run(job):
 
 
 def try_world(run, flags):
-    """What is wrong with a run on an old kernel, or with clocks that jump, compared with the
-    undisturbed run. Counting works there with 64 bytes of attributes; sampling must report that the
+    """Returns the error of a run on an old kernel, or with clocks that jump, compared with the
+    undisturbed run, or None. Counting works there with 64 bytes of attributes; sampling must report that the
     kernel is too old."""
     server, run = start(run)
     with server as s:
@@ -542,7 +542,7 @@ def try_world(run, flags):
 
 
 def try_gate(run):
-    """What is wrong if the waiting command can be neither started nor told to give up."""
+    """Returns the error if the waiting command can be neither started nor stopped, or None."""
     server, run = start(run)
     with server as s:
         base = s.run()

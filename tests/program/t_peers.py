@@ -282,7 +282,7 @@ def traced(m, args, calls):
 
 
 def walk(m):
-    """Of 40 processes with 20 descriptors each, only DRM descriptors are opened, once for three
+    """Only the DRM descriptors of 40 processes with 20 descriptors each are opened, once for three
     samples."""
     m.device("i915", I915)
     for p in range(40):

@@ -96,7 +96,7 @@ class Places:
         return re.sub(r"( -O |>>| >| --state |plot |--replay )((?:/dev/|/var/|run\.|report\.|day\.|cpus\.|stacks)\S*)", file, command)
 
     def filled(self):
-        """Whether all files and ports got data; None if there are none."""
+        """True if all files and ports have received data; None if there are none."""
         ready = select.select(self.sockets, [], [], 5)[0] if self.sockets else []
         full = [os.path.exists(f) and os.path.getsize(f) > 0 for f in self.files]
         for s in self.sockets:
@@ -134,7 +134,7 @@ def program(text, commands, tmp):
 
 
 def chosen(live):
-    """Whether the environment selects this part."""
+    """True if the environment selects this part of the checks."""
     return os.environ.get("PART", "live" if live else "quick") == ("live" if live else "quick")
 
 

@@ -261,7 +261,7 @@ def live(check):
 
 
 def chosen(live):
-    """Whether the environment selects this part of the checks, see PART in machine.py."""
+    """True if the environment selects this part of the checks, see PART in machine.py."""
     return os.environ.get("PART", "live" if live else "quick") == ("live" if live else "quick")
 
 
