@@ -1,5 +1,5 @@
-/* t_gpuevents.c - events of v3d and msm: names, opening, values, gaps in a stream, and each error of
- * each request. SPDX-License-Identifier: MIT */
+/* t_gpuevents.c - unit test of sources/perf/gpuevents.c: events of v3d and msm: names, opening,
+ * values, gaps in a stream, and each error of each request. SPDX-License-Identifier: MIT */
 #include "fakegpus.h"
 
 #define syscall fake_syscall
@@ -21,7 +21,7 @@ bool sandbox_ioctl(i32 fd, u32 request)
 	return true;
 }
 
-/* As on a new start of the program, with nothing open. */
+/* Resets all state, as at the start of the program. */
 static void begin(void)
 {
 	memset(gpus, 0, sizeof(gpus));
@@ -55,30 +55,33 @@ static void test_v3d(void)
 	check(bytes >= 0 && str_is(unit, "bytes"), "v3d: an event in bytes");
 	cycles = gpuevent_find(S("v3d"), S("cycle-count"), &unit);
 	check(cycles > bytes && !str_len(unit), "v3d: an event without a unit");
-	check(find("v3d", "cycle-count") == cycles, "v3d: an event that is asked for twice is one");
+	check(find("v3d", "cycle-count") == cycles,
+	      "v3d: an event that is requested twice is one event");
 	check(find("v3d", "cycle-coun") < 0 && find("v3d", "") < 0 && find("v3d", "0") < 0 && find("vc4", "cycle-count") < 0,
 	      "v3d: other names are not events");
 	check(value(cycles) == UINT64_MAX && fake.globals == 0, "v3d: nothing counts before the start");
 	gpuevents_start();
 	check(fake.globals == 1 && fake.perfmon_n == 2 && fake.counters[0] == 4 && fake.counters[1] == 0,
-	      "v3d: the monitor has the events in the order of asking");
-	check(gpuevent_state((u32)cycles) == CS_COUNTED && gpuevents_due >= 0, "v3d: it counts, and is due again");
-	check((allowed & 0xffff) == 0x644a, "v3d: the values may be read in a confined process");
+	      "v3d: the monitor has the events in the order of the requests");
+	check(gpuevent_state((u32)cycles) == CS_COUNTED && gpuevents_due >= 0,
+	      "v3d: the monitor counts after the start, and its next reading is due");
+	check((allowed & 0xffff) == 0x644a, "v3d: reading the values is permitted in a sandbox");
 	fake.values[0] = 5000000000;
 	fake.values[1] = 77;
 	gpuevents_read();
-	check_u64(value(bytes), 5000000000, "v3d: bytes");
-	check_u64(value(cycles), 77, "v3d: cycles");
+	check_u64(value(bytes), 5000000000, "v3d: a count of bytes");
+	check_u64(value(cycles), 77, "v3d: a count of cycles");
 	gpuevents_start();
 	gpuevents_read();
-	check(value(cycles) == 77, "v3d: it starts once");
+	check(value(cycles) == 77, "v3d: a monitor starts once");
 	fake.fails = 0x644a;
 	fake.error = ENODEV;
 	gpuevents_read();
-	check(value(cycles) == UINT64_MAX && gpuevents_due == -1, "v3d: values of a device that is gone are unknown");
+	check(value(cycles) == UINT64_MAX && gpuevents_due == -1,
+	      "v3d: values of a device that was removed are unknown");
 }
 
-/* Users come and go, as those of the catalogue. */
+/* Users of events are added and removed, as those of the catalogue. */
 static void test_users(void)
 {
 	long a, b, c;
@@ -91,26 +94,30 @@ static void test_users(void)
 	b = find("v3d", "PTB-primitives-binned");
 	gpuevents_start();
 	check(fake.perfmon_n == 2 && fake.globals == 1 && value(a) == 10 && value(b) == 0,
-	      "another event makes a new monitor; what was counted stays");
+	      "v3d: another event makes a new monitor, and the earlier counts are kept");
 	fake.values[0] = 5;
 	fake.values[1] = 6;
 	gpuevents_read();
-	check(value(a) == 15 && value(b) == 6, "and both count on");
-	check(find("v3d", "cycle-count") == a, "the same event for a second user");
+	check(value(a) == 15 && value(b) == 6, "v3d: both events count with the new monitor");
+	check(find("v3d", "cycle-count") == a,
+	      "v3d: a second user of an event has the same values");
 	gpuevent_release((u32)a);
 	gpuevent_release((u32)a);
 	c = find("v3d", "CLE-bin-thread-active-cycles");
 	gpuevents_start();
-	check(c == a && fake.perfmon_n == 2 && fake.counters[0] == 1 && gpuevents_due >= 0, "a place without users is used again");
-	check(value(c) == 0 && value(b) == 6, "and counts from 0");
+	check(c == a && fake.perfmon_n == 2 && fake.counters[0] == 1 && gpuevents_due >= 0,
+	      "v3d: the place of an event without users is used again");
+	check(value(c) == 0 && value(b) == 6, "v3d: an event in a reused place counts from 0");
 	gpuevent_release((u32)b);
 	gpuevent_release((u32)c);
-	check(fake.globals == 0 && gpuevents_due == -1, "without users the GPU is free for others");
+	check(fake.globals == 0 && gpuevents_due == -1,
+	      "v3d: without users no monitor exists, so that other programs can use the GPU's "
+	      "counters");
 	a = find("msm", "SP:1");
 	gpuevents_start();
-	check(fake.streams == 1, "a stream is open");
+	check(fake.streams == 1, "msm: a stream is open");
 	gpuevent_release((u32)a);
-	check(fake.streams == 0, "and is closed");
+	check(fake.streams == 0, "msm: the stream is closed");
 }
 
 static void test_names(void)
@@ -125,15 +132,17 @@ static void test_names(void)
 		n += find("msm", name) >= 0;
 	}
 	check(n == MOST && find("msm", "SP:32") < 0 && find("msm", "sp:31") >= 0,
-	      "msm: at most 32 events; a block may be in small letters");
+	      "msm: a group has at most 32 events; a block may be written in lower case");
 	begin();
 	check(find("msm", "sp:busy") >= 0 && find("msm", "SP:BUSY") < 0 && find("msm", "sp:nosuch") < 0 && find("msm", "sp:") < 0 &&
 	      find("msm", ":1") < 0 && find("msm", "1") < 0 && find("msm", "sp:4294967296") < 0 && find("msm", "sp:1x") < 0 &&
-	      find("msm", "0123456789abcdef:1") < 0 && find("msm", "0123456789abcde:1") >= 0, "msm: names");
+	      find("msm", "0123456789abcdef:1") < 0 && find("msm", "0123456789abcde:1") >= 0,
+	      "msm: names of events");
 	check(find("msm", "uche:write-beats-ch0") >= 0, "msm: an event of a7xx");
 	begin();
 	fake.chip = 0x06030001; /* Adreno 630 */
-	check(find("msm", "ccu:busy") >= 0 && strcmp(gpus[1].group[0], "CCU") == 0, "msm: the block CCU");
+	check(find("msm", "ccu:busy") >= 0 && strcmp(gpus[1].group[0], "CCU") == 0,
+	      "msm: events of the block CCU");
 	gpuevent_release(MOST);
 	check(find("msm", "uche:write-beats-ch0") < 0 && find("msm", "pc:primitives") >= 0 && gpus[1].select[0] == 22,
 	      "msm: a6xx has other events");
@@ -191,17 +200,21 @@ static void test_list(void)
 	fake.chip = 0x06030001;
 	shown = 0;
 	gpuevents_list((struct str){ 0 }, list_one);
-	check(shown == V3D_NAMES + LEN(countables) - 2, "the list has all events of both drivers");
-	check(strcmp(first, "v3d/cycle-count/") == 0 && strcmp(last, "msm/vsc:busy/") == 0, "names are complete events: %s %s",
+	check(shown == V3D_NAMES + LEN(countables) - 2,
+	      "gpuevents list: all events of both drivers");
+	check(strcmp(first, "v3d/cycle-count/") == 0 && strcmp(last, "msm/vsc:busy/") == 0,
+	      "gpuevents list: names are complete events: %s %s",
 	      first, last);
 	gpuevents_list(S("v3d"), list_one);
-	check(shown == 2 * V3D_NAMES + LEN(countables) - 2, "or those of one");
+	check(shown == 2 * V3D_NAMES + LEN(countables) - 2,
+	      "gpuevents list: only the events of one device");
 	shown -= V3D_NAMES;
 	begin();
 	roots.sys_given = true;
 	gpuevents_list((struct str){ 0 }, list_one);
 	check(find("v3d", "cycle-count") < 0 && shown == V3D_NAMES + LEN(countables) - 2,
-	      "with --sys there are none: the nodes of /dev are of another machine");
+	      "gpuevents list: no events with --sys, because the nodes of /dev are those of this "
+	      "machine");
 	roots.sys_given = false;
 }
 
@@ -226,28 +239,33 @@ static void test_stream(void)
 	check(fake.streams == 1 && fake.ngroups == 2 && strcmp(fake.group[0], "SP") == 0 && strcmp(fake.group[1], "TP") == 0 &&
 	      fake.nselects == 3 && fake.selects[0] == 1 && fake.selects[1] == 0 && fake.selects[2] == 9,
 	      "msm: one group for each block");
-	check(fake.period == 10000000 && gpuevent_state((u32)tp) == CS_COUNTED, "msm: a record each 10 ms");
+	check(fake.period == 10000000 && gpuevent_state((u32)tp) == CS_COUNTED,
+	      "msm: a record is due each 10 ms");
 	gpuevents_read();
-	check(value(alu) == 0 && value(tp) == 0, "msm: a GPU that is off has counted nothing");
+	check(value(alu) == 0 && value(tp) == 0,
+	      "msm: a GPU that is powered off has counted nothing");
 	record(0, 1000, 2000, 3000);
 	gpuevents_read();
-	check(value(alu) == 0 && value(busy) == 0, "msm: the first record is the beginning");
+	check(value(alu) == 0 && value(busy) == 0, "msm: the first record is the baseline");
 	record(1, 1001, 2002, 3003);
 	record(2, 1002, 2004, 3006);
 	gpuevents_read();
-	check(value(alu) == 2 && value(busy) == 4 && value(tp) == 6, "msm: counts are differences, each in its place");
+	check(value(alu) == 2 && value(busy) == 4 && value(tp) == 6,
+	      "msm: each count is the difference of its own counter");
 	record(0, 5, 6, 7);
 	record(1, 6, 6, 7);
 	gpuevents_read();
-	check(value(alu) == 3 && value(busy) == 4 && value(tp) == 6, "msm: a gap is not bridged, not even to lower values");
+	check(value(alu) == 3 && value(busy) == 4 && value(tp) == 6,
+	      "msm: counts do not include the time of a gap");
 	record(0, 1000000, 1000000, 1000000);
 	record(2, 2000000, 2000000, 2000000);
 	record(3, 2000001, 2000000, 1999999);
 	gpuevents_read();
-	check(value(alu) == 4 && value(busy) == 4 && value(tp) == 6, "msm: nor a missing record, nor a counter that went backwards");
+	check(value(alu) == 4 && value(busy) == 4 && value(tp) == 6,
+	      "msm: counts do not include a missing record or a counter that went backwards");
 }
 
-/* Pieces of each size: the sums are the same as those of whole records. */
+/* Pieces of each size have the same sums as whole records. */
 static void test_pieces(void)
 {
 	u32 bad = 0;
@@ -267,16 +285,17 @@ static void test_pieces(void)
 			gpuevents_read();
 		bad += value(a) != 59 || value(b) != 118 || value(c) != 0;
 	}
-	check_u64(bad, 0, "msm: records come in pieces of any size");
+	check_u64(bad, 0, "msm: records in pieces of any size have the right counts");
 	begin();
 	find("msm", "SP:1");
 	gpuevents_start();
 	fake.read_error = EINTR;
 	gpuevents_read();
-	check(value(MOST) == 0, "msm: an interrupted read is no error");
+	check(value(MOST) == 0, "msm: an interrupted read is not an error");
 	fake.read_error = EIO;
 	gpuevents_read();
-	check(value(MOST) == UINT64_MAX && gpuevent_state(MOST) == CS_UNREADABLE, "msm: a stream that fails has no value");
+	check(value(MOST) == UINT64_MAX && gpuevent_state(MOST) == CS_UNREADABLE,
+	      "msm: a stream that fails has no value");
 }
 
 static void test_errors(void)
@@ -328,7 +347,8 @@ static void test_errors(void)
 	begin();
 	fake.error = ENODEV;
 	fake.fails = 0x6400;
-	check(find("v3d", "cycle-count") < 0 || sizeof(void *) != 8, "a node that does not tell its driver is not used");
+	check(find("v3d", "cycle-count") < 0 || sizeof(void *) != 8,
+	      "a node whose driver is unknown is not used");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
-/* t_measure.c - measurements from their start to their end: a command, its readings, its timeout;
- * processes, event sets, and the commands of --control. Most tests count duration_time, which needs
- * no kernel with perf events. Each test runs in a process of its own.
- * SPDX-License-Identifier: MIT */
+/* t_measure.c - unit test of sources/perf/measure.c: measurements from start to end: a command,
+ * its readings, its timeout; processes, event sets, and the commands of --control. Most tests
+ * count duration_time, which needs no kernel with perf events. Each test runs in a separate
+ * process. SPDX-License-Identifier: MIT */
 #define virtual_due   fake_due
 #define virtual_drain fake_drain
 #include "../../sources/perf/measure.c" /* for its static functions and state */
@@ -12,7 +12,7 @@
 i64 virtual_due(void);
 void virtual_drain(void);
 
-static i64 drain_at = -1; /* when a virtual counter is due; -1: as the machine's */
+static i64 drain_at = -1; /* when a virtual counter is due; -1: as on this machine */
 static u32 drains;
 
 i64 fake_due(void) { return drain_at >= 0 ? drain_at : virtual_due(); }
@@ -258,7 +258,8 @@ static int signalled(void)
 	sys_kill((int)sys_pid(), SIGINT);
 	EXPECT(2, !measure_next(&m) && tasks_signal() == SIGINT);
 	m.interval = 5 * MS;
-	EXPECT(3, measure_start(&m) == 0 && !measure_next(&m)); /* the signal ends this one, too */
+	/* this signal ends the measurement, too */
+	EXPECT(3, measure_start(&m) == 0 && !measure_next(&m));
 	return 0;
 }
 
@@ -403,7 +404,7 @@ static const struct {
 	{ drained, "virtual counters are drained when they are due" },
 	{ signalled, "a signal ends a measurement without a command" },
 	{ nothing, "a measurement without any count ends at once" },
-	{ control, "the commands of --control are executed and acknowledged" },
+	{ control, "the commands of --control are run and acknowledged" },
 	{ sets, "event sets are switched in turn, without those that cannot be counted" },
 	{ first_set_fails, "if set 0 cannot be counted, the next one is the first" },
 	{ perf_count, "the task clock and page faults of a command" },
@@ -433,6 +434,6 @@ int main(void)
 	}
 	check(earlier(-1, 5) == 5 && earlier(5, -1) == 5 && earlier(4, 5) == 4 &&
 		      earlier(-1, -1) == -1,
-	      "the earlier of two times, of which one may be missing");
+	      "the earlier of two times, either of which may be missing");
 	return unit_end();
 }

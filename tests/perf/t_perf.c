@@ -145,15 +145,17 @@ static void test_null(void)
 	char b[8];
 
 	check(gp_open(NULL, 0, -1, -1) == -EFAULT && gp_open_all(NULL, 1, 0, -1, fds) == -EFAULT &&
-	      gp_open_all(&e, 1, 0, -1, NULL) == -EFAULT, "without an event or an array of descriptors: EFAULT");
+	      gp_open_all(&e, 1, 0, -1, NULL) == -EFAULT,
+	      "gp_open_all without an event or an array of descriptors: EFAULT");
 	check(gp_open_all(&e, 0, 0, -1, fds) == -EINVAL && gp_open_all(&e, INT32_MIN, 0, -1, fds) == -EINVAL,
 	      "gp_open_all with zero or fewer events: EINVAL");
 	check(read_words(&word, 1, 0, NULL, 1) == -EFAULT, "gp_read without an array of counts: EFAULT");
 	check_u64(gp_scaled(NULL), 0, "gp_scaled without a count returns 0");
 	check(gp_map(NULL, -1, 1) == -EFAULT && gp_unmap(NULL) == -EFAULT && gp_next(NULL, b, sizeof(b)) == -EFAULT &&
-	      gp_read_self(NULL, 0, &c) == -EFAULT && gp_read_self(&r, 0, NULL) == -EFAULT, "without a ring: EFAULT");
+	      gp_read_self(NULL, 0, &c) == -EFAULT && gp_read_self(&r, 0, NULL) == -EFAULT,
+	      "calls without a ring or a count: EFAULT");
 	check(gp_next(&r, b, sizeof(b)) == -EINVAL && gp_read_self(&r, 0, &c) == -EINVAL,
-	      "a ring that is not mapped: EINVAL");
+	      "gp_next with a ring that is not mapped: EINVAL");
 	r = ring_of(0);
 	check_u64((u64)-gp_next(&r, NULL, 8), EFAULT, "gp_next without a buffer: EFAULT");
 	r.size = 0;
@@ -189,17 +191,25 @@ static void test_downgrade(void)
 	struct perf_event_attr a = { .read_format = PF_LOST | PF_ID, .ksymbol = 1, .precise_ip = 2,
 				     .sample_type = PERF_SAMPLE_READ, .inherit = 1 };
 
-	check(attr_downgrade(&a, true) && a.read_format == PF_ID && a.ksymbol, "PERF_FORMAT_LOST first");
-	check(attr_downgrade(&a, true) && !a.ksymbol && a.precise_ip == 2, "then ksymbol");
+	check(attr_downgrade(&a, true) && a.read_format == PF_ID && a.ksymbol,
+	      "attributes that an old kernel may not know: PERF_FORMAT_LOST is cleared first");
+	check(attr_downgrade(&a, true) && !a.ksymbol && a.precise_ip == 2,
+	      "attributes that an old kernel may not know: ksymbol is cleared second");
 	check(attr_downgrade(&a, true) && a.precise_ip == 1 && attr_downgrade(&a, true) &&
-	      a.precise_ip == 0 && a.inherit, "then the precision, in steps");
-	check(attr_downgrade(&a, true) && !a.inherit, "then inherit together with PERF_SAMPLE_READ");
-	check(!attr_downgrade(&a, true), "then there is nothing left");
+	      a.precise_ip == 0 && a.inherit,
+	      "attributes that an old kernel may not know: the precision is reduced in steps");
+	check(attr_downgrade(&a, true) && !a.inherit,
+	      "attributes that an old kernel may not know: inherit with PERF_SAMPLE_READ is "
+	      "cleared last");
+	check(!attr_downgrade(&a, true),
+	      "attributes that an old kernel may not know: no attribute remains to clear");
 	a.precise_ip = 2;
-	check(!attr_downgrade(&a, false) && a.precise_ip == 2, "a precision that was asked for stays");
+	check(!attr_downgrade(&a, false) && a.precise_ip == 2,
+	      "a precision that the user requested is not reduced");
 	a.inherit = 1;
 	a.sample_type = 0;
-	check(!attr_downgrade(&a, false) && a.inherit, "so does inherit without PERF_SAMPLE_READ");
+	check(!attr_downgrade(&a, false) && a.inherit,
+	      "inherit without PERF_SAMPLE_READ is not cleared");
 }
 
 int main(void)

@@ -1,6 +1,7 @@
-/* t_perfevent.c - how perf events are opened and read: the attributes of each kind of event,
- * groups, fallbacks, the states of events that fail, and reading of groups. A kernel of the test's
- * own takes the calls, except in the last tests. SPDX-License-Identifier: MIT */
+/* t_perfevent.c - unit test of sources/perf/perfevent.c: how perf events are opened and read:
+ * the attributes of each kind of event, groups, fallbacks, the states of events that fail, and
+ * reading of groups. A simulated kernel handles the calls, except in the last tests.
+ * SPDX-License-Identifier: MIT */
 #define gp_open    fake_open
 #define gp_read    fake_read
 #define gp_filter  fake_filter
@@ -35,8 +36,8 @@ static struct opened {
 	bool cgroup;
 } opened[256];
 static int nopened;
-static long (*kernel)(const struct opened *o); /* -errno, or 0: it opens the event */
-static bool real;                              /* the calls go to the machine's kernel */
+static long (*kernel)(const struct opened *o); /* -errno, or 0: the kernel opens the event */
+static bool real;                              /* the calls reach the machine's kernel */
 static char calls[200];                        /* of the last test: "e5000 d5000 r5001" */
 static struct gp_count values[MAX_GROUP];
 static int nvalues;
@@ -155,17 +156,17 @@ static void test_attributes(void)
 	      "page-faults:u is disabled, inherited, and counts user space");
 	check(a->read_format == (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING) &&
 		      !a->enable_on_exec && !a->sample_period && !a->sample_type,
-	      "it is read with its times");
+	      "page-faults:u is read with its times");
 	a = open_list("cycles:k", &on_exec);
 	check(a->type == PERF_TYPE_HARDWARE && a->config == PERF_COUNT_HW_CPU_CYCLES &&
 		      a->exclude_user && a->enable_on_exec && !a->inherit,
 	      "cycles:k counts from the exec, without children");
 	a = open_list("cycles", &user);
 	check(a->exclude_kernel && a->exclude_hv && !a->inherit && opened[0].pid == -1,
-	      "only user space: the kernel and the hypervisor are excluded");
+	      "user only: the kernel and the hypervisor are excluded");
 	a = open_list("cycles", &kernel_only);
 	check(a->exclude_user && a->exclude_hv && !a->exclude_kernel,
-	      "only the kernel: user space and the hypervisor are excluded");
+	      "kernel only: user space and the hypervisor are excluded");
 	a = open_list("r1a,mem:4096/2:w", &of_task);
 	check(a->type == PERF_TYPE_RAW && a->config == 0x1a &&
 		      opened[1].a.type == PERF_TYPE_BREAKPOINT && opened[1].a.bp_addr == 4096 &&
@@ -206,14 +207,14 @@ static void test_attr_members(void)
 	ev = (struct event){ .type = 9, .path = text_put(NONE, str_z("/bin/x")) };
 	a = make(&ev, &t, true, false);
 	check(strcmp((const char *)(uintptr_t)a->config1, "/bin/x") == 0 && !a->inherit,
-	      "the path of a uprobe is passed on, and it is not inherited");
+	      "a uprobe has the path of its file, and is not inherited");
 	table_has(&pmus_table, nrows.pmus + 1);
 	pmus[nrows.pmus + 1] = (struct pmu){ .name = "power", .type = 9, .wide = true };
 	ev = (struct event){ .type = 9, .pmu = nrows.pmus + 1, .trigger = 5 };
 	t.user_only = true;
 	a = make(&ev, &t, true, false);
 	check(!a->exclude_kernel && !a->inherit && !a->enable_on_exec && !a->sample_period,
-	      "an event of whole CPUs has no rules of tasks");
+	      "an event of whole CPUs has no settings of tasks");
 }
 
 static void test_sampling(void)
@@ -243,7 +244,7 @@ static void test_sampling(void)
 	      "sampling with the frequency of the command");
 	check(a->use_clockid && a->clockid == CLOCK_MONOTONIC && a->sample_id_all &&
 	      a->read_format == (PERF_FORMAT_ID | PERF_FORMAT_LOST),
-	      "samples have the monotonic clock; lost ones are counted, without times");
+	      "samples have the monotonic clock; lost samples are counted, without times");
 	check(a->mmap && a->mmap2 && a->comm && a->comm_exec && a->task && a->ksymbol,
 	      "the ring gets the records of maps and names");
 	t = (struct target){ .all = true,
@@ -267,10 +268,11 @@ static void test_sampling(void)
 	inherited = *a;
 	inherited.inherit = 1;
 	check(attr_reduce(&inherited, false, -EINVAL) && !inherited.inherit && !attr_reduce(&inherited, false, -EINVAL),
-	      "Linux 4.13 to 6.11 refuse such samples of inherited events: they are not inherited");
+	      "a kernel from 4.13 to 6.11 refuses such samples of inherited events: they are not "
+	      "inherited");
 	a = make(&ev, &t, false, true);
 	check(!a->freq && !a->sample_period && !(a->sample_type & PERF_SAMPLE_PERIOD),
-	      "a member of such a group does not sample");
+	      "a member of a sampling group does not sample");
 	ev = (struct event){ .type = PERF_TYPE_HARDWARE };
 	for (int varies = 0; varies < 2; varies++)
 		for (ev.period = 0; ev.period < 2; ev.period++) {
@@ -318,25 +320,25 @@ static void test_states(void)
 		check_u64(state_from_error(-rows[i].error, &plain, 0), rows[i].state,
 			  "the state after error %zu of the list", i);
 	check_u64(state_from_error(-ENOENT, &software, 0), CS_NO_SOFTWARE,
-		  "ENOENT of a software event");
+		  "the state after ENOENT of a software event");
 	check_u64(state_from_error(-ENOENT, &probe, 0), CS_NO_FILE,
-		  "ENOENT of a uprobe: no such file");
+		  "the state after ENOENT of a uprobe: no such file");
 	check(state_from_error(-ENOENT, &kprobe, 0) == CS_NO_FUNCTION && state_from_error(-EINVAL, &kprobe, 0) == CS_NO_FUNCTION &&
 	      state_from_error(-EADDRNOTAVAIL, &kprobe, 0) == CS_NO_FUNCTION && state_from_error(-EACCES, &kprobe, 0) == CS_KPROBE,
-	      "a function of the kernel that cannot have a kprobe");
+	      "the state of a kprobe of a function that cannot have one");
 	check(state_from_error(-EACCES, &probe, 0) == CS_UPROBE && state_from_error(-EPERM, &probe, 0) == CS_UPROBE &&
 		      state_from_error(-EINVAL, &probe, 0) == CS_REFUSED,
-	      "a uprobe that is denied; other errors are as for all events");
+	      "the state of a uprobe that is denied; other errors are as for all events");
 	check(state_from_error(-EACCES, &named, 0) == CS_TRACEFS && state_from_error(-EACCES, &point, 0) == CS_DENIED,
-	      "a tracepoint that tracefs denies; a breakpoint that is denied");
+	      "the state of a tracepoint that tracefs denies, and of a breakpoint that is denied");
 	check(state_from_error(-ENOENT, &point, 0) == CS_BREAKPOINT &&
 		      state_from_error(-EINVAL, &point, 0) == CS_BREAKPOINT &&
 		      state_from_error(-EOPNOTSUPP, &point, 0) == CS_BREAKPOINT &&
 		      state_from_error(-ENOSPC, &point, 0) == CS_NO_SLOT,
-	      "errors of a breakpoint");
+	      "the states after errors of a breakpoint");
 }
 
-/* The state of an event that fails on a machine with such a perf_event_paranoid. */
+/* Returns the state of an event that fails on a machine with this perf_event_paranoid. */
 static u8 denied_at(const char *level, const struct event *ev, long err)
 {
 	int was = roots.proc;
@@ -370,19 +372,21 @@ static void test_hardened(void)
 	folder_begin("perfevent");
 	for (size_t i = 0; i < LEN(rows); i++) {
 		check_u64(denied_at(rows[i].level, &plain, -EACCES), rows[i].plain,
-			  "level %zu: an event", i);
+			  "perf_event_paranoid, row %zu: state of an event", i);
 		check_u64(denied_at(rows[i].level, &kprobe, -EACCES), rows[i].kprobe,
-			  "level %zu: a kprobe", i);
+			  "perf_event_paranoid, row %zu: state of a kprobe", i);
 		check_u64(denied_at(rows[i].level, &uprobe, -EACCES), CS_UPROBE,
-			  "level %zu: a uprobe is for root", i);
+			  "perf_event_paranoid, row %zu: a uprobe requires root", i);
 		check_u64(denied_at(rows[i].level, &named, -EACCES), CS_TRACEFS,
-			  "level %zu: a tracepoint without a number", i);
+			  "perf_event_paranoid, row %zu: state of a tracepoint without a number",
+			  i);
 		check_u64(denied_at(rows[i].level, &plain, -EPERM), CS_DENIED,
-			  "level %zu: EPERM is not of the level", i);
+			  "perf_event_paranoid, row %zu: EPERM is not caused by the level", i);
 		check_u64(denied_at(rows[i].level, &kprobe, -EPERM), CS_LOCKDOWN,
-			  "level %zu: EPERM of a kprobe", i);
+			  "perf_event_paranoid, row %zu: state of a kprobe after EPERM", i);
 		check_u64(denied_at(rows[i].level, &kprobe, -ENOENT), CS_NO_FUNCTION,
-			  "level %zu: a function that the kernel does not have", i);
+			  "perf_event_paranoid, row %zu: state of a kprobe of an unknown function",
+			  i);
 	}
 	shell("rm -rf \"$D\"");
 }
@@ -422,25 +426,26 @@ static void test_fallbacks(void)
 	      "an event is opened");
 	check(open_state(PERF_TYPE_HARDWARE, 0, &all, user_only_kernel) == CS_DENIED &&
 		      nopened == 3,
-	      "without rights the event of a CPU is denied");
+	      "without capabilities, an event of a CPU is denied");
 	check(open_state(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, &of_task,
 			 user_only_kernel) == CS_DENIED &&
 		      nopened == 1,
-	      "an event that only the kernel triggers is denied");
-	check(!perf_opened.user_only, "none of them counts user space only");
+	      "without capabilities, an event that only the kernel triggers is denied");
+	check(!perf_opened.user_only, "denied events are not opened for user space only");
 	check(open_state(PERF_TYPE_HARDWARE, 0, &of_task, user_only_kernel) == CS_COUNTED &&
 		      nopened == 2 && opened[1].a.exclude_hv && perf_opened.user_only,
-	      "without rights the event of a task counts user space only");
+	      "without capabilities, an event of a task counts user space only");
 	check(open_state(PERF_TYPE_HARDWARE, 0, &of_task, denied_kernel) == CS_DENIED &&
 		      nopened == 2,
-	      "the state is that of the missing right, not of the later error");
+	      "the state is that of the missing capability, not of the later error");
 	check(open_state(PERF_TYPE_HARDWARE, 0, &of_task, few_files_kernel) == CS_NO_FILES &&
 		      nopened == 2,
-	      "without descriptors the limit is raised, and the event opened again");
+	      "without free descriptors, the limit is raised, and the event is opened");
 	check(open_state(PERF_TYPE_HARDWARE, 0, &of_task, few_files_kernel) == CS_NO_FILES &&
 		      nopened == 1,
-	      "the limit is raised only once");
-	check(fileio.error == -EMFILE && fileio.unread == 2, "each lack is counted for the exit status");
+	      "the limit of descriptors is raised only once");
+	check(fileio.error == -EMFILE && fileio.unread == 2,
+	      "each missing descriptor or capability is counted for the exit status");
 	reset(NULL);
 	event(PERF_TYPE_TRACEPOINT, 0)->denied = true;
 	perf_open(&of_task);
@@ -489,13 +494,13 @@ static void test_groups(void)
 	perf_open(&of_task);
 	check(opened[1].group == -1 && counts[2].leader == 2 &&
 		      !(opened[1].a.read_format & PERF_FORMAT_GROUP),
-	      "hardware events without a group are alone");
+	      "hardware events without a group are opened alone");
 	reset(old_kernel);
 	add_three(PERF_TYPE_SOFTWARE, 0, 0);
 	perf_open(&of_task);
 	check(nopened == 4 && opened[1].group == -1 && opened[3].group == -1 && counts[3].fd >= 0 &&
 		      counts[3].leader == 3,
-	      "a kernel that cannot read inherited groups: each event is alone");
+	      "on a kernel that cannot read inherited groups, each event is opened alone");
 	reset(no_member_kernel);
 	add_three(PERF_TYPE_SOFTWARE, 0, 0);
 	perf_open(&of_task);
@@ -521,7 +526,7 @@ static void test_groups(void)
 		event(PERF_TYPE_SOFTWARE, 1);
 	perf_open(&of_task);
 	check(counts[MAX_GROUP].leader == 1 && counts[MAX_GROUP + 1].leader == MAX_GROUP + 1,
-	      "a group has a largest size");
+	      "a group has at most the largest size");
 	reset(NULL);
 	event(PERF_TYPE_TRACEPOINT, 1)->filter = text_put(NONE, str_z("good"));
 	event(PERF_TYPE_HARDWARE, 1);
@@ -534,7 +539,8 @@ static void test_groups(void)
 	event(PERF_TYPE_TRACEPOINT, 2)->filter = text_put(NONE, str_z("bad"));
 	perf_open(&of_task);
 	check(counts[1].state == CS_COUNTED && opened[1].group == FIRST_FD &&
-	      counts[2].state == CS_FILTER, "the reason is the filter for a member of a group, too");
+	      counts[2].state == CS_FILTER,
+	      "the reason of a tracepoint that is a group member is its filter, too");
 }
 
 /* --- reading and switching -------------------------------------------------------------------- */
@@ -548,18 +554,18 @@ static void test_reading(void)
 	for (u64 i = 0; i < 3; i++)
 		values[i] = (struct gp_count){ .value = 10 + i, .enabled = 100, .running = 50 };
 	perf_read(1);
-	check(format_read == (PF_ENABLED | PF_RUNNING | PF_GROUP), "a group is read at once");
+	check(format_read == (PF_ENABLED | PF_RUNNING | PF_GROUP), "a group is read with one call");
 	check(counts[1].now.value == 10 && counts[2].now.value == 11 && counts[3].now.value == 12 &&
 		      counts[3].now.enabled == 100 && counts[3].now.running == 50,
 	      "each member gets its count and the times");
-	counts[2].fd = -1; /* it could not be opened */
+	counts[2].fd = -1; /* the event could not be opened */
 	nvalues = 2;
 	perf_read(1);
 	check(counts[3].now.value == 11, "an event that is not open has no place in the group");
 	nvalues = -ENODEV;
 	perf_read(1);
 	check(counts[1].state == CS_OFFLINE && counts[3].state == CS_OFFLINE,
-	      "an error is the state of the whole group");
+	      "an error is stored as the state of the whole group");
 	calls[0] = '\0';
 	nvalues = 0;
 	perf_read(1);
@@ -571,18 +577,21 @@ static void test_reading(void)
 	nvalues = 2;
 	perf_read(1);
 	check(counts[1].state == CS_RETURNED,
-	      "the time of an event of a CPU stands still: the kernel has removed it");
+	      "an event of a CPU whose time does not change was removed by the kernel");
 	counts[1].cpu = 3;
 	perf_read(1);
-	check(counts[1].state == CS_OFFLINE, "the same on a CPU that is offline");
+	check(counts[1].state == CS_OFFLINE,
+	      "an event whose time does not change on an offline CPU has the same state");
 	counts[1].cpu = 0;
 	sites[counts[1].site].cgroup = 1;
 	perf_read(1);
-	check(counts[1].state == CS_COUNTED, "a cgroup may be idle");
+	check(counts[1].state == CS_COUNTED,
+	      "an event of a cgroup whose time does not change is counted");
 	sites[counts[1].site].cgroup = NONE;
 	counts[1].off = true;
 	perf_read(1);
-	check(counts[1].state == CS_COUNTED, "an event that is disabled stands still");
+	check(counts[1].state == CS_COUNTED,
+	      "a disabled event whose time does not change is counted");
 	events[1].rule = R_PER_READ;
 	perf_baseline();
 	check(counts[1].was.value == 10 && counts[3].was.value == 0,
@@ -602,7 +611,7 @@ static void test_switching(void)
 	check(strcmp(calls, "e0 r4") == 0, "leaders are enabled, a trigger for one overflow: %s",
 	      calls);
 	check(!counts[1].off && counts[5].armed && perf_fired(FIRST_FD) == NULL,
-	      "an event is not a trigger");
+	      "a trigger is not an event that samples");
 	check(perf_fired(FIRST_FD + 4) == &counts[5] && !counts[5].armed,
 	      "a trigger has overflowed");
 	calls[0] = '\0';
@@ -614,10 +623,11 @@ static void test_switching(void)
 	perf_enable(0, true, true);
 	check(strcmp(calls, "") == 0, "the kernel enables the events of a task at its exec");
 	perf_enable(1, true, true);
-	check(strcmp(calls, "e3") == 0, "but not those of other sets");
-	check(perf_countable(), "there are open events");
+	check(strcmp(calls, "e3") == 0,
+	      "the kernel does not enable the events of other sets at the exec");
+	check(perf_countable(), "after perf_open(), events are open");
 	perf_close();
-	check(nrows.counts == 0 && !perf_countable(), "after perf_close() there are none");
+	check(nrows.counts == 0 && !perf_countable(), "after perf_close(), no event is open");
 }
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -658,7 +668,8 @@ static void make_machine(void)
 		mkdirat(roots.sys, path, 0700);
 		strcpy(strrchr(path, '/'), "/cache");
 		mkdirat(roots.sys, path, 0700);
-		for (int k = 0; k < 3; k++) { /* two of level 1, and one that the CPUs 0 and 1 share */
+		/* two caches of level 1: one of CPU 0, which CPU 1 shares, and another one */
+		for (int k = 0; k < 3; k++) {
 			snprintf(path, sizeof(path), "devices/system/cpu/cpu%d/cache/index%d", i, k);
 			mkdirat(roots.sys, path, 0700);
 			strcat(path, "/level");
@@ -691,7 +702,7 @@ static u32 sites_of(u8 split, bool per_pkg)
 	return nrows.sites;
 }
 
-/* An event that is only elsewhere is opened on the CPUs that were not chosen. */
+/* An event that exists only on other CPUs is opened on the CPUs that were not chosen. */
 static void test_elsewhere(void)
 {
 	struct target t = { .all = true, .has_cpus = true, .cpus = { .w = { 1 << 0 } }, .sampling = true, .period = 1 };
@@ -702,14 +713,16 @@ static void test_elsewhere(void)
 	perf_open(&t);
 	for (int i = 0; i < nopened; i++)
 		cpus |= 1u << opened[i].cpu;
-	check(nopened > 0 && cpus && !(cpus & 1), "only on other CPUs (%x)", cpus);
+	check(nopened > 0 && cpus && !(cpus & 1),
+	      "events only on CPUs that were not chosen (%x)", cpus);
 	check(opened[0].a.comm && opened[0].a.mmap2 && opened[0].a.task && !opened[0].a.build_id && !perf_opened.build_ids,
-	      "it tracks names and maps there");
+	      "an event on CPUs that were not chosen records names and maps");
 	t.build_ids = true;
 	reset(NULL);
 	event(PERF_TYPE_SOFTWARE, 9);
 	perf_open(&t);
-	check(opened[0].a.build_id && perf_opened.build_ids, "records of maps with build IDs");
+	check(opened[0].a.build_id && perf_opened.build_ids,
+	      "an event on CPUs that were not chosen has maps with build IDs");
 	perf_opened.build_ids = false;
 }
 
@@ -719,7 +732,7 @@ static void test_places(void)
 
 	check(sites_of(SPLIT_NONE, false) == 1 && nrows.counts == 3 && nrows.evrows == 1 &&
 		      opened[2].cpu == 2 && sites[0].cpu == -1,
-	      "an event is opened on each online CPU, with one sum");
+	      "an event is opened on each online CPU, and has one sum");
 	check(sites_of(SPLIT_CPU, false) == 3 && sites[2].cpu == 2 && nrows.evrows == 3,
 	      "one row for each CPU");
 	check(sites_of(SPLIT_CORE, false) == 2 && sites[1].core == 6 && sites[1].socket == 1 &&
@@ -730,29 +743,31 @@ static void test_places(void)
 	      "one row for each socket");
 	check(sites_of(SPLIT_DIE, false) == 2 && sites[1].socket == 1 && sites[1].die == 0 &&
 		      sites[1].core == -1,
-	      "one row for each die; without a number it is 0");
+	      "one row for each die; a die without a number is 0");
 	check(sites_of(SPLIT_CLUSTER, false) == 3 && sites[1].cluster == 32 && sites[1].die == 0 &&
 		      sites[2].cluster == 16 && sites[2].socket == 1,
 	      "one row for each cluster of a package");
 	check(sites_of(SPLIT_CACHE, false) == 2 && sites[0].level == 2 && sites[0].cache == 0 &&
 		      sites[1].cache == 2 && sites[1].socket == 1,
-	      "one row for each cache of the highest level");
+	      "one row for each cache of the last level");
 	level = 1;
 	check(sites_of(SPLIT_CACHE, false) == 3 && sites[1].level == 1 && sites[1].cache == 1,
 	      "one row for each cache of level 1");
 	level = 4;
 	check(sites_of(SPLIT_CACHE, false) == 2 && sites[0].level == -1 && sites[0].cache == -1,
-	      "a level that no CPU has: a row for each die, without a cache");
+	      "by a cache level that no CPU has: one row for each die, without a cache");
 	level = 0;
 	check(sites_of(SPLIT_NODE, false) == 2 && sites[0].node == 0 && sites[1].node == 7 &&
 		      sites[1].socket == -1,
 	      "one row for each node");
 	check(sites_of(SPLIT_NONE, true) == 1 && nrows.counts == 2 && opened[1].cpu == 2,
-	      "one count per package is enough");
-	check(sites_of(SPLIT_CPU, true) == 3, "but not with a row for each CPU");
+	      "an event of packages is opened once per package");
+	check(sites_of(SPLIT_CPU, true) == 3,
+	      "with a row for each CPU, an event of packages is opened on each CPU");
 	for (u8 split = SPLIT_SOCKET; split <= SPLIT_NODE; split++)
 		check(sites_of(split, true) == 2 && nrows.counts == 2,
-		      "once with rows of several CPUs: they would be added");
+		      "with rows of several CPUs, an event of packages is opened once, because its "
+		      "counts are added");
 	reset(no_leader_kernel);
 	event(PERF_TYPE_RAW, 1);
 	perf_open(&t);
@@ -764,7 +779,8 @@ static void test_places(void)
 	reset(no_leader_kernel);
 	event(PERF_TYPE_RAW, 1);
 	perf_open(&t);
-	check(counts[1].cpu == 0 && counts[1].state == CS_OFFLINE, "CPU 0 is offline");
+	check(counts[1].cpu == 0 && counts[1].state == CS_OFFLINE,
+	      "CPU 0 is offline, and is not opened");
 	t.cpus.w[0] &= ~UINT64_C(1);
 	sys_put("devices/system/cpu/online", "0-2\n");
 	reset(NULL);
@@ -772,9 +788,9 @@ static void test_places(void)
 	pmus[nrows.pmus + 1] = (struct pmu){ .has_cpus = true, .cpus = { .w = { 1 } } };
 	perf_open(&t);
 	check(nrows.counts == 1 && counts[1].state == CS_ELSEWHERE && counts[1].fd < 0,
-	      "an event of a PMU that has none of the CPUs");
+	      "an event of a PMU without any of the chosen CPUs is not opened");
 	check(!cpu_has(&t.cpus, 0) && cpu_has(&t.cpus, 3) && !cpu_has(&t.cpus, MAX_CPUS),
-	      "sets of CPUs");
+	      "sets of CPUs: union and intersection");
 	t = (struct target){ .tasks = &task, .ntasks = 1, .split = SPLIT_THREAD };
 	reset(NULL);
 	event(PERF_TYPE_RAW, 1);
@@ -783,7 +799,8 @@ static void test_places(void)
 	      "one row for each thread");
 }
 
-/* All counts of a CPU, also of CPU 0, share the ring that the first one mapped; tasks have rings of their own. */
+/* All counts of a CPU, also of CPU 0, share the ring of the first one; each task has a separate
+ * ring. */
 static void test_shared_ring(void)
 {
 	struct count *c = counts + 1;
@@ -796,7 +813,7 @@ static void test_shared_ring(void)
 	c[1] = (struct count){ .fd = FIRST_FD + 1, .cpu = 0, .pid = 6 };
 	check(ring_assign(c + 1, 1) == 42 && !c[1].ring, "counts of CPU 0 share a ring");
 	c[0].cpu = c[1].cpu = -1;
-	check(ring_assign(c + 1, 1) != 42, "counts of two tasks do not");
+	check(ring_assign(c + 1, 1) != 42, "counts of two tasks have separate rings");
 	nrows.counts = 0;
 }
 
@@ -819,13 +836,14 @@ static void test_real(void)
 	perf_open(&t);
 	if (counts[1].fd < 0 || counts[2].fd < 0) {
 		for (size_t i = 0; i < LEN(names) + 1; i++)
-			check(true, "%s # SKIP perf_event_open: %s", i ? names[i - 1] : "counting",
+			check(true, "%s # SKIP perf_event_open: %s", i ? names[i - 1] :
+			      "an event of this machine counts",
 			      state_text(counts[counts[1].fd < 0 ? 1 : 2].state));
 		return;
 	}
 	perf_read(1);
 	check(counts[1].now.value == 0 && counts[1].now.enabled == 0 && counts[1].now.running == 0,
-	      "nothing is counted before it is enabled");
+	      "an event of this machine counts nothing before it is enabled");
 	perf_enable(0, true, false);
 	p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (size_t i = 0; p != MAP_FAILED && i < n; i += n / 64)
@@ -836,10 +854,13 @@ static void test_real(void)
 		;
 	perf_enable(0, false, false);
 	perf_read(2);
-	check(counts[1].now.value >= 1 && counts[1].now.value < 100000, "%s are counted", names[0]);
-	check(counts[2].now.value >= 1 && counts[2].now.value < 100000, "%s are counted", names[1]);
+	check(counts[1].now.value >= 1 && counts[1].now.value < 100000,
+	      "events of this machine: %s are counted", names[0]);
+	check(counts[2].now.value >= 1 && counts[2].now.value < 100000,
+	      "events of this machine: %s are counted", names[1]);
 	check(counts[3].now.value >= 2000000 && counts[3].now.enabled >= counts[3].now.value / 2 &&
-	      counts[3].now.running == counts[3].now.enabled, "%s is counted", names[2]);
+	      counts[3].now.running == counts[3].now.enabled,
+	      "events of this machine: %s is counted", names[2]);
 	perf_close();
 }
 

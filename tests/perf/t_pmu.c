@@ -34,15 +34,21 @@ static void t_leaves(void)
 	char name[257];
 
 	for (size_t i = 0; i < LEN(rows); i++)
-		check(is_leaf(str_z(rows[i].name)) == rows[i].is, "'%s' is %s", rows[i].name,
-		      rows[i].is ? "a file" : "no file");
+		check(is_leaf(str_z(rows[i].name)) == rows[i].is,
+		      "'%s' as a name in /sys is %s", rows[i].name,
+		      rows[i].is ? "a file name" : "no file name");
 	memset(name, 'n', 256);
-	check(is_leaf(str_of(name, 255)) && !is_leaf(str_of(name, 256)), "a name has 255 bytes at most");
-	check_str(str_z(path_make("a", LIT("b"), "/", LIT("c"), ".d")), "a/b/c.d", "a path");
-	check_str(str_z(path_make("a", LIT("../b"), "/", LIT("c"), "")), "", "none with a wrong PMU");
-	check_str(str_z(path_make("a", LIT("b"), "/", LIT(""), "")), "", "none with a wrong event");
+	check(is_leaf(str_of(name, 255)) && !is_leaf(str_of(name, 256)),
+	      "a file name has at most 255 bytes");
+	check_str(str_z(path_make("a", LIT("b"), "/", LIT("c"), ".d")), "a/b/c.d",
+	          "path_make() joins a PMU and an event");
+	check_str(str_z(path_make("a", LIT("../b"), "/", LIT("c"), "")), "",
+	          "path_make() refuses a PMU with a slash");
+	check_str(str_z(path_make("a", LIT("b"), "/", LIT(""), "")), "",
+	          "path_make() refuses an empty event");
 	check(is_detail(LIT("x.unit")) && is_detail(LIT("x.per-pkg")) && !is_detail(LIT(".unit")) &&
-	      !is_detail(LIT("unit")) && !is_detail(LIT("x.units")), "files that describe events");
+	      !is_detail(LIT("unit")) && !is_detail(LIT("x.units")),
+	      "files that describe an event are recognized by their suffix");
 }
 
 static void t_names(void)
@@ -53,11 +59,11 @@ static void t_names(void)
 	put_folder(in_folder("names/a10"));
 	put_folder(in_folder("names/a9"));
 	l = names_read(INSIDE, "names");
-	check_u64(l->n, 3, "three names");
-	check_str(name_at(l, 0), "a9", "numbers are in their order");
-	check_str(name_at(l, 1), "a10", "also those of two digits");
-	check_str(name_at(l, 2), "b", "the last one");
-	check_u64(names_read(INSIDE, "none")->n, 0, "a folder that does not exist has none");
+	check_u64(l->n, 3, "a folder of three entries has three names");
+	check_str(name_at(l, 0), "a9", "names are ordered by the numbers in them");
+	check_str(name_at(l, 1), "a10", "names are ordered by numbers of two digits, too");
+	check_str(name_at(l, 2), "b", "the last name is last in the order");
+	check_u64(names_read(INSIDE, "none")->n, 0, "a missing folder has no names");
 }
 
 /* --- PMUs ------------------------------------------------------------------------------------- */
@@ -85,13 +91,15 @@ static void t_pmus(void)
 
 	memset(name, 'n', sizeof(name));
 	check(p != NONE && pmus[p].type == 8 && pmus[p].wide && !pmus[p].core &&
-	      pmus[p].cpus.w[0] == 1 && pmus[p].cpus.w[1] == 1, "a PMU of CPUs 0 and 64");
-	check(pmu_open(LIT("p")) == p, "it is read once");
+	      pmus[p].cpus.w[0] == 1 && pmus[p].cpus.w[1] == 1,
+	      "a PMU has its type and its CPUs 0 and 64");
+	check(pmu_open(LIT("p")) == p, "a PMU is read once");
 	p = pmu_open(LIT("cpu"));
-	check(p != NONE && pmus[p].core && !pmus[p].wide, "the PMU of CPUs");
+	check(p != NONE && pmus[p].core && !pmus[p].wide, "the PMU of the cores is recognized");
 	check(pmu_open(LIT("large")) == NONE && pmu_open(LIT("typeless")) == NONE &&
-	      pmu_open(LIT("none")) == NONE, "a type above 32 bits, none, no PMU");
-	check(pmu_open(str_of(name, 64)) == NONE, "a name that is too long");
+	      pmu_open(LIT("none")) == NONE,
+	      "a PMU without a valid type is refused, and a missing PMU");
+	check(pmu_open(str_of(name, 64)) == NONE, "a PMU with a name of 64 bytes is refused");
 }
 
 /* --- terms ------------------------------------------------------------------------------------ */
@@ -117,8 +125,8 @@ static void t_messages(void)
 	u32 had = nrows.events;
 
 	for (size_t i = 0; i < LEN(rows); i++) {
-		check_str(add(rows[i][0]), rows[i][1], "the message of %s", rows[i][0]);
-		check(nrows.events == had, "no event is left");
+		check_str(add(rows[i][0]), rows[i][1], "message of %s", rows[i][0]);
+		check(nrows.events == had, "a refused event is not added");
 	}
 }
 
@@ -127,17 +135,20 @@ static void t_terms(void)
 	const struct event *e = events + nrows.events + 1;
 
 	check_str(add("p/alias/,p/alias,ev=3/,p/ev=255,wide=0xffffffffffffffff/,p/open,ev=7/"), "",
-	          "four events");
+	          "four events with terms are added");
 	check(e[0].type == 8 && e[0].config[0] == 0x12 && e[0].scale == 25 && e[0].scale_point == 2 &&
-	      text_eq(e[0].unit, LIT("MiB")), "an alias, with unit and scale");
-	check(e[1].config[0] == 3, "the user's terms come after those of the alias");
-	check(e[2].config[0] == 255 && e[2].config[1] == UINT64_MAX, "the largest values");
-	check(e[3].config[0] == 7 && e[3].config[1] == 3, "a term that the alias leaves open");
+	      text_eq(e[0].unit, LIT("MiB")), "an alias has its config, unit and scale");
+	check(e[1].config[0] == 3, "a term of the user replaces that of the alias");
+	check(e[2].config[0] == 255 && e[2].config[1] == UINT64_MAX, "the largest values of terms");
+	check(e[3].config[0] == 7 && e[3].config[1] == 3,
+	      "a term that the alias leaves open has the user's value");
 	check(find_word(LIT("path"), false) == W_UNKNOWN && find_word(LIT("path"), true) == W_PATH &&
-	      find_word(LIT("config4"), false) == 4, "terms of probes are only for these");
-	check(has_term(LIT("a=1,b"), LIT("a")) && !has_term(LIT("a=1,b"), LIT("b")), "terms with a value");
+	      find_word(LIT("config4"), false) == 4,
+	      "terms of probes are refused for other events");
+	check(has_term(LIT("a=1,b"), LIT("a")) && !has_term(LIT("a=1,b"), LIT("b")),
+	      "has_term() finds only terms with a value");
 	check(has_wild(LIT("a*")) && has_wild(LIT("?")) && !has_wild(LIT("a")) && !has_wild(LIT("")),
-	      "patterns");
+	      "has_wild() finds patterns");
 }
 
 static void t_groups(void)
@@ -146,17 +157,19 @@ static void t_groups(void)
 	u32 had = nrows.events;
 	char list[1024] = "{cs";
 
-	check_str(add("{cs,cs}:u,{cs,cs},cs"), "", "two groups");
+	check_str(add("{cs,cs}:u,{cs,cs},cs"), "", "two groups are added");
 	check(e[0].group == e[1].group && e[2].group == e[3].group && e[2].group == e[0].group + 1 &&
-	      e[4].group == 0 && e[0].mods == EM_USER && e[2].mods == 0, "their numbers and modifiers");
-	check(group_size(had + 1) == 2 && group_size(had + 5) == 1, "their sizes");
+	      e[4].group == 0 && e[0].mods == EM_USER && e[2].mods == 0,
+	      "groups have numbers, and modifiers for all members");
+	check(group_size(had + 1) == 2 && group_size(had + 5) == 1, "groups have their sizes");
 	for (int i = 1; i < 64; i++)
 		strcat(list, ",cs");
 	strcat(list, "}");
-	check_str(add(list), "", "64 events in a group");
+	check_str(add(list), "", "a group of 64 events is added");
 	list[strlen(list) - 1] = '\0';
 	strcat(list, ",cs}");
-	check(str_find(add(list), LIT("more than 64 events in a group")), "65 are too many");
+	check(str_find(add(list), LIT("more than 64 events in a group")),
+	      "a group of 65 events is refused");
 }
 
 /* --- attributes ------------------------------------------------------------------------------- */
@@ -177,18 +190,19 @@ static void t_attributes(void)
 	struct perf_event_attr a = attr_of(&ev, true);
 
 	check(a.type == 1 && a.config == 5 && a.config1 == 6 && a.config2 == 7 && a.precise_ip == 2 &&
-	      a.disabled && a.pinned && !a.exclusive, "the fields of a leader");
+	      a.disabled && a.pinned && !a.exclusive, "attributes of a leader");
 	check(a.exclude_user && !a.exclude_kernel && a.exclude_hv && !a.exclude_guest && !a.exclude_idle,
-	      "only the kernel");
+	      "attributes of kernel only");
 	a = attr_of(&ev, false);
-	check(!a.disabled && !a.pinned, "a member is neither disabled nor pinned");
+	check(!a.disabled && !a.pinned, "attributes of a member: neither disabled nor pinned");
 	ev.mods = EM_GUEST | EM_IDLE;
 	a = attr_of(&ev, true);
-	check(a.exclude_host && !a.exclude_guest && a.exclude_idle && !a.exclude_user, "only guests");
+	check(a.exclude_host && !a.exclude_guest && a.exclude_idle && !a.exclude_user,
+	      "attributes of guests only");
 	ev.mods = 0;
 	a = attr_of(&ev, true);
 	check(!a.exclude_user && !a.exclude_kernel && !a.exclude_hv && !a.exclude_host && !a.exclude_guest,
-	      "without modifiers everything counts");
+	      "attributes without modifiers: no context is excluded");
 }
 
 static void t_resolved(void)
@@ -200,7 +214,8 @@ static void t_resolved(void)
 
 	put_attr(&b, &ev);
 	check_str(str_of(b.p, b.n), " type=4 config=0x1a config1=0 config2=0 config4=0x1 "
-		  "exclude_kernel=1 exclude_hv=1 precise_ip=3 exclusive=1 freq=99", "as it is printed");
+		  "exclude_kernel=1 exclude_hv=1 precise_ip=3 exclusive=1 freq=99",
+	          "put_attr() prints the attributes of an event");
 }
 
 static void t_parsed(void)
@@ -209,26 +224,33 @@ static void t_parsed(void)
 	u32 had = nrows.events;
 	char why[16];
 
-	check(gp_parse("{p/alias/,p/ev=1/},cs", e, 3, why, sizeof(why)) == 3 && !why[0], "three events");
+	check(gp_parse("{p/alias/,p/ev=1/},cs", e, 3, why, sizeof(why)) == 3 && !why[0],
+	      "gp_parse() returns three events");
 	check(e[0].group == 1 && e[1].group == 1 && e[2].group == 0 && e[0].wide && !e[2].wide &&
 	      e[0].cpus[0] == 0 && e[0].cpus[1] == 64 && e[0].cpus[2] == -1 && e[2].cpus[0] == -1,
-	      "their group, and the CPUs of wide ones");
-	check(strcmp(e[0].unit, "MiB") == 0 && e[0].scale == 25, "unit and scale");
-	check(gp_parse("cs,cs", e, 1, why, sizeof(why)) == -ENOSPC && strlen(why) <= 15, "no room for two");
-	check(gp_parse("p/none/", e, 1, NULL, 0) == -ENOENT, "an event that this machine lacks");
+	      "gp_parse() returns the groups of events, and the CPUs of wide events");
+	check(strcmp(e[0].unit, "MiB") == 0 && e[0].scale == 25,
+	      "gp_parse() returns unit and scale");
+	check(gp_parse("cs,cs", e, 1, why, sizeof(why)) == -ENOSPC && strlen(why) <= 15,
+	      "gp_parse() with room for one of two events fails with ENOSPC");
+	check(gp_parse("p/none/", e, 1, NULL, 0) == -ENOENT,
+	      "gp_parse() of a missing event fails with ENOENT");
 	check(gp_parse("cs:z", e, 1, NULL, 0) == -EINVAL && gp_parse(NULL, e, 1, NULL, 0) == -EFAULT &&
-	      gp_parse("cs", NULL, 1, NULL, 0) == -EFAULT, "wrong arguments");
-	check(nrows.events == had, "the tables are as before");
+	      gp_parse("cs", NULL, 1, NULL, 0) == -EFAULT,
+	      "gp_parse() with invalid arguments fails");
+	check(nrows.events == had, "gp_parse() leaves no event in the tables");
 }
 
-/* The reason why there is no tracepoint: no tracefs, or one that may not be read. */
+/* The reason why there is no tracepoint: no tracefs, or a tracefs that may not be read. */
 static void t_tracefs(void)
 {
-	check(str_find(add("s*:o*"), LIT("tracefs is not mounted")), "no tracefs");
+	check(str_find(add("s*:o*"), LIT("tracefs is not mounted")),
+	      "without tracefs, the reason is that it is not mounted");
 	put_folder(in_folder("kernel/tracing/events"));
 	chmod(in_folder("kernel/tracing"), 0);
 	rights_drop(true);
-	check(str_find(add("s*:o*"), LIT("only root can read tracefs")), "a tracefs that is denied");
+	check(str_find(add("s*:o*"), LIT("only root can read tracefs")),
+	      "with a tracefs that may not be read, the reason names root");
 	rights_drop(false);
 	chmod(in_folder("kernel/tracing"), 0700);
 }
@@ -238,10 +260,11 @@ static void t_descriptors(void)
 	unsigned had = fds_open();
 
 	put(in_folder("kernel/tracing/events/sys/one/id"), "7\n");
-	check_str(add("sys:one"), "", "a tracepoint");
-	check_str(add("s*:o*"), "", "tracepoints by a pattern");
-	check(str_len(add("sys:none")) > 0 && trace_root(&(long){ 0 }), "one that does not exist");
-	check_u64(fds_open(), had, "no folder of tracefs is left open");
+	check_str(add("sys:one"), "", "a tracepoint is added");
+	check_str(add("s*:o*"), "", "tracepoints of a pattern are added");
+	check(str_len(add("sys:none")) > 0 && trace_root(&(long){ 0 }),
+	      "a missing tracepoint is refused");
+	check_u64(fds_open(), had, "no folder of tracefs remains open");
 }
 
 /* Returns how many rows of the table with this name were left out since the last call. */

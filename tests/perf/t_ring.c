@@ -1,6 +1,5 @@
-/* t_ring.c - rings in memory that the test writes as the kernel does: merged by time, released,
- * corrupt.
- * SPDX-License-Identifier: MIT */
+/* t_ring.c - unit test of sources/perf/ring.c: rings in memory that the test writes as the
+ * kernel does: merged by time, drained, corrupt. SPDX-License-Identifier: MIT */
 #include "../../sources/perf/ring.c" /* for its static tables */
 #include "unit.h"
 
@@ -130,10 +129,11 @@ static void t_again(void)
 		put_at(0, i, 9500000 + i);
 	put_lost(0, 2, 9600000);
 	ring_tell(0);
-	check_u64(rings_drain(UINT64_MAX, &r), 11, "samples that are not decoded are counted");
-	check_u64(again_calls, 10, "only samples may come again");
-	check_u64(again_bytes, 320, "they are whole");
-	check_u64(seen, 6, "the others are decoded");
+	check_u64(rings_drain(UINT64_MAX, &r), 11,
+	          "samples that are handled without decoding are counted");
+	check_u64(again_calls, 10, "only samples are handled without decoding");
+	check_u64(again_bytes, 320, "samples that are handled without decoding are complete");
+	check_u64(seen, 6, "all records except samples are decoded");
 }
 
 static void t_copy(void)
@@ -148,16 +148,19 @@ static void t_copy(void)
 	ring_tell(0);
 	ring_tell(1);
 	check_u64(copy_rings(), 7, "rings_copy counts the samples");
-	check_u64(copied.bytes, 7 * 32 + 40, "all bytes are copied");
-	check_u64(copied.samples, 3, "the first sample of each task is decoded, in each ring");
-	check_u64(copied.calls - copied.samples, 1, "other records are decoded");
-	check_u64(rings_lost - before, 7, "losses are counted");
-	check_u64(copied.first, 150, "the earliest time is known from the first call on");
+	check_u64(copied.bytes, 7 * 32 + 40, "rings_copy copies all bytes");
+	check_u64(copied.samples, 3,
+	          "rings_copy decodes the first sample of each task in each ring");
+	check_u64(copied.calls - copied.samples, 1,
+	          "rings_copy decodes all records that are not samples");
+	check_u64(rings_lost - before, 7, "rings_copy adds the counts of lost records");
+	check_u64(copied.first, 150, "rings_copy knows the earliest time at the first call");
 	check_u64(tail_of(0) - heads[0] + tail_of(1) - heads[1], 0, "rings are empty after rings_copy");
 	check_u64(copy_rings() + copied.calls + copied.parts, 0, "the next rings_copy reads nothing");
 	put_sample_of(0, 51, 300);
 	ring_tell(0);
-	check_u64(copy_rings() - copied.calls, 1, "a task is remembered until the next rings_copy");
+	check_u64(copy_rings() - copied.calls, 1,
+	          "rings_copy decodes no other sample of a task until the next call");
 	while (heads[2] % (PAGES * page) != PAGES * page - 32)
 		put_sample_of(2, 9, 400), ring_tell(2), copy_rings();
 	put_lost(2, 1, 500);
@@ -178,12 +181,14 @@ static void t_copy_corrupt(void)
 	ring_tell(3);
 	ring_tell(4);
 	check_u64(copy_rings(), 2, "rings_copy ends a ring at an invalid record");
-	check_u64(copied.bytes, 64, "nothing of the rest is copied");
-	check_u64(rings_corrupt - before, 1, "the rest is counted as corrupt");
-	check_u64(tail_of(3), heads[3], "and skipped");
+	check_u64(copied.bytes, 64, "rings_copy copies no byte after an invalid record");
+	check_u64(rings_corrupt - before, 1,
+	          "the rest of a ring after an invalid record is counted as corrupt");
+	check_u64(tail_of(3), heads[3], "the rest of a ring after an invalid record is skipped");
 }
 
-static u64 more, missed; /* samples that come while others are handled; those without room */
+/* samples that are written while others are handled; samples without room */
+static u64 more, missed;
 
 static void take_slowly(const struct prec *r)
 {
@@ -198,7 +203,7 @@ static void take_slowly(const struct prec *r)
 
 static const struct ring_reader slow = { .format = format, .handle = take_slowly };
 
-/* A burst comes twice as fast as it is handled: a ring alone would overflow. */
+/* Samples are written twice as fast as they are handled: a ring alone would overflow. */
 static void t_burst(void)
 {
 	enum { FIRST = 100, MORE = 5000 };
@@ -208,11 +213,14 @@ static void t_burst(void)
 		put_sample(0, 1000000 + i);
 	ring_tell(0);
 	more = MORE;
-	check_u64(rings_drain(1999999, &slow), FIRST, "a burst: only the records up to a time");
-	check_u64(more, MORE - 2 * FIRST, "though others came meanwhile");
-	check_u64(rings_drain(UINT64_MAX, &slow), MORE, "then all others");
-	check_u64(missed, 0, "the ring had room for each");
-	check_u64(bad_order, 0, "in order");
+	check_u64(rings_drain(1999999, &slow), FIRST,
+	          "a burst: rings_drain handles only the records up to the given time");
+	check_u64(more, MORE - 2 * FIRST,
+	          "a burst: other records are written while some are handled");
+	check_u64(rings_drain(UINT64_MAX, &slow), MORE,
+	          "a burst: the next rings_drain handles all other records");
+	check_u64(missed, 0, "a burst: the ring always has room for new records");
+	check_u64(bad_order, 0, "a burst: records are handled in the order of time");
 }
 
 /* Records that do not fit in the backlog stay in the ring until blocks are free; none is read twice. */
@@ -226,23 +234,28 @@ static void t_full(void)
 		if (total % 100 == 0)
 			ring_tell(0), rings_drain(1, &taker);
 	}
-	check_u64(seen, 0, "nothing is handled before its time");
-	check(total >= room && total <= room + PAGES * page / 32, "the backlog has all its blocks: %" PRIu64
+	check_u64(seen, 0, "full backlog: no record is handled before its time");
+	check(total >= room && total <= room + PAGES * page / 32,
+	      "full backlog: all blocks are in use: %" PRIu64
 	      " of %" PRIu64, total, room);
 	for (int i = 0; i < 10; i++)
 		put_sample(1, 4000000 + (u64)i);
 	ring_tell(0);
 	ring_tell(1);
 	check_u64(rings_drain(UINT64_MAX, &taker), total + 10,
-		  "all that was taken or stayed, and a ring for which there was no block");
-	check_u64(bad_order, 0, "in order");
-	check_u64(merge.blocks_table.dropped, 0, "the kernel's count of losses says it, not the table's");
-	check_u64(merge.nblocks, MAX_BLOCKS - 1, "blocks");
+		  "full backlog: all records in blocks and rings are handled, also of a ring "
+		  "without a block");
+	check_u64(bad_order, 0, "full backlog: records are handled in the order of time");
+	check_u64(merge.blocks_table.dropped, 0,
+	          "full backlog: only the kernel counts losses, not the table of blocks");
+	check_u64(merge.nblocks, MAX_BLOCKS - 1, "full backlog: all blocks were in use");
 	for (u64 i = 0; i < 100; i++)
 		put_sample(1, 9000000 + i);
 	ring_tell(1);
-	check_u64(rings_drain(UINT64_MAX, &taker), 100, "blocks are used again, by another ring");
-	check_u64(merge.nblocks, MAX_BLOCKS - 1, "no more of them");
+	check_u64(rings_drain(UINT64_MAX, &taker), 100,
+	          "after a full backlog, another ring uses the blocks again");
+	check_u64(merge.nblocks, MAX_BLOCKS - 1,
+	          "after a full backlog, there are no more blocks than before");
 }
 
 static void make_rings(void)
@@ -320,7 +333,8 @@ int main(void)
 	ring_tell(0);
 	ring_tell(1);
 	check_u64(rings_drain(50, &taker), 5, "rings_drain reads only records up to a time");
-	check_u64(heads[0] - tail_of(0) + heads[1] - tail_of(1), 0, "the rings are empty nevertheless");
+	check_u64(heads[0] - tail_of(0) + heads[1] - tail_of(1), 0,
+	          "records after the given time are taken out of the rings, too");
 	check_u64(rings_drain(UINT64_MAX, &taker), 5, "the next rings_drain reads the later records");
 
 	put_sample(2, 1000);
@@ -331,10 +345,12 @@ int main(void)
 	ring_tell(3);
 	check_u64(rings_drain(UINT64_MAX, &taker), 2, "a record without a size ends its own ring only");
 	check_u64(rings_corrupt, 1, "a record without a size is counted as corrupt");
-	check_u64(tail_of(2), heads[2], "the rest of its ring is skipped");
+	check_u64(tail_of(2), heads[2],
+	          "the rest of a ring after a record without a size is skipped");
 	put_sample(2, 3000);
 	ring_tell(2);
-	check_u64(rings_drain(UINT64_MAX, &taker), 1, "its ring is read again later");
+	check_u64(rings_drain(UINT64_MAX, &taker), 1,
+	          "a ring is read again after its rest was skipped");
 	t_burst();
 	t_full();
 	t_again();

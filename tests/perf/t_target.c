@@ -1,5 +1,5 @@
-/* t_target.c - unit test of sources/perf/target.c: threads of a /proc made of files, threads and targets
- * that have ended. SPDX-License-Identifier: MIT */
+/* t_target.c - unit test of sources/perf/target.c: threads in a /proc made of files, threads and
+ * targets that have ended. SPDX-License-Identifier: MIT */
 #include "folder.h"
 #include "sys.h"
 
@@ -10,7 +10,7 @@ static void t_threads(void)
 {
 	static const struct {
 		u32 tid;
-		const char *status; /* NULL: no such file */
+		const char *status; /* NULL: no status file */
 		u32 pid;
 	} rows[] = {
 		{ 11, "Name:\tTgid:\nTgid:\t10\nPid:\t11\n", 10 }, { 12, "Name:\tx\n", 12 }, { 13, NULL, 13 },
@@ -26,7 +26,7 @@ static void t_threads(void)
 		      t.tasks[i].tid == rows[i].tid && t.tasks[i].leader == rows[i].pid,
 		      "thread %u is of process %u", (unsigned)rows[i].tid, (unsigned)rows[i].pid);
 	}
-	check(!target_thread(&t, 90) && t.ntasks == LEN(rows), "a thread that does not exist");
+	check(!target_thread(&t, 90) && t.ntasks == LEN(rows), "a missing thread is refused");
 }
 
 static void t_processes(void)
@@ -39,22 +39,24 @@ static void t_processes(void)
 	put(in_folder("20/task/22/x"), "");
 	put(in_folder("20/task/name"), "");
 	put_folder(in_folder("30/task"));
-	check(target_process(&t, 20) && t.ntasks == 3, "a process of three threads");
+	check(target_process(&t, 20) && t.ntasks == 3, "a process of three threads is added");
 	for (u32 i = 0; i < t.ntasks; i++)
 		sum += t.tasks[i].leader == 20 ? t.tasks[i].tid : 0;
-	check_u64(sum, 20 + 21 + 22, "all of them");
+	check_u64(sum, 20 + 21 + 22, "all threads of the process are added");
 	check(!target_process(&t, 30) && !target_process(&t, 40) && t.ntasks == 3,
-	      "a process without threads, and one that does not exist");
+	      "a process without threads and a missing process are refused");
 }
 
-/* All processes of a machine, each once: a name beyond the numbers of processes is none. */
+/* Adds all processes of a machine, each once. A name that exceeds the numbers of processes is
+ * not a process. */
 static void t_machine(void)
 {
 	struct target t = { 0 };
 
 	put(in_folder("4294967316/task/5/x"), ""); /* 2^32 + 20 */
 	put(in_folder("self/task/5/x"), "");
-	check(target_machine(&t) && t.every && t.ntasks == 3, "a machine of three threads");
+	check(target_machine(&t) && t.every && t.ntasks == 3,
+	      "a machine of three threads is added");
 }
 
 static void t_ended(void)
@@ -65,11 +67,11 @@ static void t_ended(void)
 	check(!target_ended(&t), "a target without tasks has not ended");
 	t.tasks = m;
 	t.ntasks = 3;
-	check(!target_ended(&t), "one task lives");
+	check(!target_ended(&t), "a target with one living task has not ended");
 	t.ntasks = 2;
-	check(target_ended(&t), "all have ended");
+	check(target_ended(&t), "a target whose tasks have all ended has ended");
 	m[0].tid = 1;
-	check(!target_ended(&t), "one of another user lives");
+	check(!target_ended(&t), "a target with a living task of another user has not ended");
 }
 
 static void t_names(void)
@@ -78,8 +80,8 @@ static void t_names(void)
 
 	put(in_folder("20/comm"), " a b \n");
 	text = task_comm(20);
-	check(text_eq(text, LIT("a b")), "a name");
-	check(task_comm(40) == NONE, "a thread that has ended has none");
+	check(text_eq(text, LIT("a b")), "a thread has its name");
+	check(task_comm(40) == NONE, "an ended thread has no name");
 }
 
 static void t_full(void)
@@ -87,11 +89,11 @@ static void t_full(void)
 	struct target t = { .ntasks = 16383 };
 	u32 dropped = registry.dropped;
 
-	check(target_thread(&t, 20) && t.ntasks == 16384, "the last row");
+	check(target_thread(&t, 20) && t.ntasks == 16384, "the last row of the table is used");
 	check(!target_thread(&t, 21) && t.ntasks == 16384 && registry.dropped == dropped + 1,
-	      "one task has no room, and is counted");
+	      "a task without room is counted as dropped");
 	check(target_process(&t, 20) && registry.dropped == dropped + 2,
-	      "a process is found, though its threads have no room");
+	      "a process whose threads have no room is found, and counted as dropped");
 }
 
 int main(void)

@@ -1,5 +1,6 @@
-/* t_tpfields.c - format files of tracepoints: each kind of field, each truncation, odd lines; the
- * values of hostile samples. SPDX-License-Identifier: MIT */
+/* t_tpfields.c - unit test of sources/perf/tpfields.c: format files of tracepoints: each kind of
+ * field, each truncation, malformed lines; values of hostile samples. SPDX-License-Identifier:
+ * MIT */
 #include "../../sources/perf/tpfields.c"
 #include "unit.h"
 
@@ -62,10 +63,10 @@ static void t_format(void)
 		      (int)str_len(f.name), f.name.p, f.at, f.size, f.each, f.place, f.form, f.is_signed,
 		      f.common);
 	}
-	check_u64(n, LEN(want), "all fields before the print format, and no other");
+	check_u64(n, LEN(want), "the format has all fields before the print format, and no others");
 }
 
-/* Each beginning of the file has at most its fields, and no byte behind it is read. */
+/* Each beginning of the file has at most the fields of the file, and no byte after it is read. */
 static void t_truncated(void)
 {
 	size_t most = 0, bad = 0;
@@ -80,7 +81,8 @@ static void t_truncated(void)
 		bad += fields < most;
 		most = fields > most ? fields : most;
 	}
-	check(!bad && most == LEN(want), "a file that is cut anywhere: %zu faults, %zu fields at most", bad, most);
+	check(!bad && most == LEN(want),
+	      "a format that is truncated anywhere: %zu faults, %zu fields at most", bad, most);
 }
 
 /* Returns the text with a newline; it ends at the inaccessible page. */
@@ -121,7 +123,7 @@ static void t_odd(void)
 	for (size_t i = 0; i < LEN(none); i++) {
 		struct str text = edge_line(none[i]);
 
-		check(!tpfield_next(&text, &f), "no field: %s", none[i]);
+		check(!tpfield_next(&text, &f), "a line that is not a field: %s", none[i]);
 	}
 	for (size_t i = 0; i < LEN(some); i++) {
 		struct str text = edge_line(some[i].line);
@@ -177,20 +179,22 @@ static void t_values(void)
 	struct str p = sample(b);
 	i64 v = 0;
 
-	check(tpfield_number(field("pid"), p, &v) && v == -5, "a signed number");
-	check(tpfield_number(field("caller"), p, &v) && (u64)v == 0xffff800000000010, "a pointer");
+	check(tpfield_number(field("pid"), p, &v) && v == -5, "value of a signed number");
+	check(tpfield_number(field("caller"), p, &v) && (u64)v == 0xffff800000000010,
+	      "value of a pointer");
 	check(!tpfield_number(field("comm"), p, &v) && !tpfield_number(field("p"), p, &v) &&
-	      !tpfield_number(field("mac"), p, &v), "texts, structures and arrays are not numbers");
-	check_str(tpfield_text(field("comm"), p), "a\xff" "b", "a text ends at its NUL");
-	check_str(tpfield_text(field("name"), p), "eth0", "a text at a place that the sample names");
-	check_str(tpfield_text(field("other"), p), "xyz", "a text at a distance from its field");
-	check_str(array("mac", p), "001aff020304", "bytes are hexadecimal");
-	check_str(array("args", p), "7 18446744073709551615", "unsigned numbers");
-	check_str(array("list", p), "1 -2 3", "signed numbers");
-	check_str(array("p", p), "", "elements of an unknown size");
+	      !tpfield_number(field("mac"), p, &v), "texts, structures and arrays have no number");
+	check_str(tpfield_text(field("comm"), p), "a\xff" "b", "text: it ends at the first NUL");
+	check_str(tpfield_text(field("name"), p), "eth0", "text: its place is in the sample");
+	check_str(tpfield_text(field("other"), p), "xyz",
+	          "text: its place is relative to its field");
+	check_str(array("mac", p), "001aff020304", "array of bytes: hexadecimal");
+	check_str(array("args", p), "7 18446744073709551615", "array of unsigned numbers");
+	check_str(array("list", p), "1 -2 3", "array of signed numbers");
+	check_str(array("p", p), "", "array whose elements have an unknown size: empty");
 }
 
-/* Samples that are shorter than the format says, and places outside of the sample. */
+/* Samples that are shorter than the format, and places outside of the sample. */
 static void t_hostile(void)
 {
 	char b[96];
@@ -216,7 +220,7 @@ static void t_hostile(void)
 			tpfield_array(&out, f, got);
 		}
 	}
-	check_u64(bad, 0, "each truncation: what is outside of the sample is unknown");
+	check_u64(bad, 0, "a truncated sample: values outside of it are unknown");
 	for (size_t i = 0; i < LEN(places); i++) {
 		struct str p, got;
 
@@ -225,7 +229,9 @@ static void t_hostile(void)
 		p = edge_str(b, 90);
 		for (int k = 0; k < 2; k++) {
 			got = tpfield_text(field(k ? "other" : "name"), p);
-			check(!got.p || (got.p >= p.p && got.e <= p.e), "place %#x, relative %d", places[i], k);
+			check(!got.p || (got.p >= p.p && got.e <= p.e),
+			      "text: place %#x, relative %d, is inside the sample or unknown",
+			      places[i], k);
 		}
 	}
 	for (u32 size = 0; size < 12; size++) {
@@ -233,7 +239,7 @@ static void t_hostile(void)
 		i64 v;
 
 		check(tpfield_number(&f, whole, &v) == (size == 1 || size == 2 || size == 4 || size == 8),
-		      "a number of %u bytes", size);
+		      "number of %u bytes: 1, 2, 4 and 8 are read", size);
 	}
 }
 
