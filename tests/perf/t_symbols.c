@@ -1,6 +1,6 @@
-/* t_symbols.c - ELF files that the test generates: of 32 and 64 bits, in both byte orders,
- * truncated at every byte, with absurd numbers; mappings of processes; kallsyms.
- * SPDX-License-Identifier: MIT */
+/* t_symbols.c - unit test of sources/perf/symbols.c: ELF files that the test generates: of 32
+ * and 64 bits, in both byte orders, truncated at every byte, with absurd numbers; mappings of
+ * processes; kallsyms. SPDX-License-Identifier: MIT */
 #define privilege_from_file from_file
 #define may_see user_may_see
 #include "../../sources/perf/symbols.c" /* for its static tables */
@@ -136,7 +136,7 @@ static void elf_make(bool wide, bool big, u64 type)
 static struct file one;
 static int memfd = -1;
 
-/* The number of symbols that are loaded from the first n bytes. */
+/* Returns the number of symbols that are loaded from the first n bytes. */
 static u32 elf_read(size_t n)
 {
 	if (memfd < 0)
@@ -170,7 +170,7 @@ static size_t look_wrongs(void)
 	return wrong;
 }
 
-/* Looks up addresses after any load, as samples do. */
+/* Searches for addresses after any load, as samples do. */
 static void look_around(void)
 {
 	for (u64 a = TEXT_VADDR - 64; a < TEXT_VADDR + TEXT_BYTES + 64; a += 13) {
@@ -181,7 +181,7 @@ static void look_around(void)
 	}
 }
 
-/* A build ID in a segment, in a section, in both, in none; and every truncation. */
+/* A build ID in a segment, in a section, in both, or in neither; and every truncation. */
 static void t_elf_id(bool wide, bool big)
 {
 	static const char id[] = "0123456789abcdefghij";
@@ -237,8 +237,8 @@ static void section_make(size_t sh, u32 i, u32 name, u32 type, u64 addr, u64 at,
 	e_field(to, SH_LINK, link);
 }
 
-/* An ELF file with a function, _init, before the PLT, whose three entries are for puts, for
- * something without a name, and for getpid. sec: there is also a .plt.sec. */
+/* An ELF file with a function, _init, before the PLT, whose three entries are for puts, for a
+ * symbol without a name, and for getpid. sec: there is also a .plt.sec. */
 static void plt_make(bool wide, bool big, u8 machine, bool rela, bool sec)
 {
 	size_t sh = 512, syms = 1280, names = 1536, relocs = 1664, strings = 1792;
@@ -323,13 +323,14 @@ static void t_plt(void)
 			elf.b[n] = was;
 		}
 	}
-	check_u64(wrong, 0, "a PLT that is truncated or wrong at every byte");
+	check_u64(wrong, 0, "a PLT that is truncated at every byte, or has a wrong byte");
 	plt_make(true, false, 8, true, false);
 	elf_read(elf.n);
 	look_plt(PLT_VADDR + 32, "");
 }
 
-/* Tables of symbols that are larger than any program has: a file of holes has them at no cost. */
+/* Tables of symbols that are larger than those of any program: in a file of holes they take no
+ * space. */
 static void t_holes(void)
 {
 	size_t sh = (size_t)esizes[EHDR][1] + esizes[PHDR][1] + esizes[SHDR][1];
@@ -339,8 +340,9 @@ static void t_holes(void)
 	elf_make(true, false, SHT_SYMTAB);
 	e_field(sh, SH_SIZE, 1ull << 45);
 	elf_read(elf.n);
-	check(symbols_section(&one, &one, SHT_SYMTAB, &at, &count), "a section of 32 TiB");
-	check_u64(count, MAX_ELF_SYMS, "a part of its symbols is read");
+	check(symbols_section(&one, &one, SHT_SYMTAB, &at, &count),
+	      "a symbol section of 32 TiB is accepted");
+	check_u64(count, MAX_ELF_SYMS, "a part of the symbols of a huge section is read");
 	plt_make(true, false, 62, true, false);
 	others = elf_read(elf.n) - PLT_FUNCTIONS;
 	e_field(512 + 3 * (size_t)esizes[SHDR][1], SH_SIZE, 1ull << 45);
@@ -532,7 +534,8 @@ static void t_maps(void)
 	check_str(symbols_comm(7, 71), "", "a task that has exited has no comm");
 	check_str(symbols_comm(0, 0), "swapper", "the comm of the idle task is swapper");
 	look(7, 0x401100, PM_USER, "main", "/bin/prog", 0);
-	check_u64(told, 209, "symbols_found gets what /proc contains: two comms and nine maps");
+	check_u64(told, 209,
+	          "symbols_found() reports the contents of /proc: two comms and nine maps");
 	look(7, 0x4018ff, PM_USER, "last", "/bin/prog", 0xff);
 	look(7, 0x401fff, PM_USER, "", "/bin/prog", 0x1fff);
 	look(7, 0x501100, PM_USER, "", "", 0x501100);
@@ -551,7 +554,7 @@ static void t_maps(void)
 	look(7, 0x4018ff, PM_USER, "last", "/bin/prog", 0xff);
 }
 
-/* The vDSO: only a process with addresses as wide as ours has ours. */
+/* Only a process whose addresses are as wide as this process's has the same vDSO. */
 static void t_vdso(void)
 {
 	static char image[ELF_CAP];
@@ -565,25 +568,29 @@ static void t_vdso(void)
 	memcpy(image, elf.b, elf.n);
 	symtab.vdso = str_of(image, elf.n);
 	find_file(&c, &f, 7, &near);
-	check(str_eq(c.symbol, S("inner")) && c.offset == 5 && str_eq(c.module, S("[vdso]")), "a function of the vDSO");
+	check(str_eq(c.symbol, S("inner")) && c.offset == 5 && str_eq(c.module, S("[vdso]")),
+	      "vDSO: the symbol of an address");
 	near.start = near.start == high ? low : high;
 	c = (struct cached){ .offset = TEXT_AT + 0x125 };
 	if (sizeof(long) == 8)
 		find_file(&c, &f, 7, &near);
-	check(c.symbol.p == c.symbol.e, "that of a process with addresses of another width is another one");
+	check(c.symbol.p == c.symbol.e,
+	      "vDSO: no symbol in a process with addresses of another width");
 	for (size_t n = 0; n < elf.n; n++) {
 		symtab.vdso = edge_str(image, n);
 		f = (struct file){ .fd = VDSO_FD };
 		elf_load(&f);
 		wrong += f.count > 6;
 	}
-	check_u64(wrong, 0, "it is truncated at every byte");
+	check_u64(wrong, 0, "vDSO: truncated at every byte");
 	symtab.vdso = (struct str){ 0 };
-	check(!getauxval(AT_SYSINFO_EHDR) || (vdso_find() && str_len(symtab.vdso) >= 4096), "this machine's own is found");
+	check(!getauxval(AT_SYSINFO_EHDR) || (vdso_find() && str_len(symtab.vdso) >= 4096),
+	      "vDSO: the one of this machine is found");
 	f = (struct file){ .fd = VDSO_FD };
 	if (symtab.vdso.p)
 		elf_load(&f);
-	check(!symtab.vdso.p || (f.count > 0 && f.nloads > 0), "and has functions");
+	check(!symtab.vdso.p || (f.count > 0 && f.nloads > 0),
+	      "vDSO: the one of this machine has functions");
 	symtab.vdso = (struct str){ 0 };
 }
 
@@ -636,7 +643,8 @@ static void t_jit(void)
 	symbols_feed(&(struct prec){ .type = PR_MMAP2, .mode = PM_USER, .prot = 5, .who = 7, .at = 0xe01000, .len = 0x1000,
 				     .pgoff = 0x1000, .name = STR("/bin/more") });
 	look(7, 0xe01100, PM_USER, "main", "/bin/more", 0);
-	check(symtab.nsyms > n, "another file's symbols are behind those of the map");
+	check(symtab.nsyms > n,
+	      "map of JIT code: symbols of another file are loaded after those of the map");
 	put_text_file("60/root/tmp/perf-5.map", "10000 20 first one\n0x10040 0x10 second\n10080 0 none\nx\n10 10\n\n10090 8 last\n"
 		      "10000 20 third\n10020 8 more\n");
 	look_jit(60, 0x10090, "last", "/tmp/perf-5.map");
@@ -662,7 +670,8 @@ static void t_jit(void)
 		note("no link");
 	look_jit(63, 0x10010, "", "//anon");
 	first = symtab.record_time / 1000000000 & UINT32_MAX;
-	check(first == jit_seconds && !jit_refresh(proc_find(62)), "a file is read once a second");
+	check(first == jit_seconds && !jit_refresh(proc_find(62)),
+	      "map of JIT code: the file is read once a second");
 }
 
 /* Each truncation of a map, and lines of any bytes. */
@@ -679,7 +688,9 @@ static void t_jit_cut(void)
 		jit_read(&f);
 		wrong += f.count != 0u + (n >= 15) + (n >= 35) + (n >= sizeof(text) - 1);
 	}
-	check_u64(wrong, 0, "a map that is truncated at every byte has the symbols of its whole lines");
+	check_u64(wrong, 0,
+	          "map of JIT code: a file that is truncated at every byte has the symbols of its "
+	          "complete lines");
 	for (int i = 0; i < 256; i++) {
 		char line[] = "10000 20 name\n10 10 b\n";
 
@@ -690,11 +701,12 @@ static void t_jit_cut(void)
 		jit_read(&f);
 		wrong += f.count < 1 || f.count > 2;
 	}
-	check_u64(wrong, 0, "a wrong byte in a line leaves the other line");
+	check_u64(wrong, 0,
+	          "map of JIT code: a wrong byte in one line does not affect the other line");
 	f.count = 0;
 }
 
-/* A process that writes without end: its map is read up to 4 MiB. */
+/* A process writes an endless file: its map is read up to 4 MiB. */
 static void t_jit_large(void)
 {
 	static char many[1 << 16];
@@ -714,9 +726,11 @@ static void t_jit_large(void)
 			abort();
 	jit_read(&f);
 	most = f.names;
-	check(f.full && symbols.dropped == was + 1 && most >= 4 << 20 && most < 5 << 20, "a map of 5 MiB is read up to 4 MiB");
-	check(!jit_read(&f) && f.names == most, "and never again");
-	check(f.count == 1, "code that was made anew has its last name");
+	check(f.full && symbols.dropped == was + 1 && most >= 4 << 20 && most < 5 << 20,
+	      "map of JIT code: a file of 5 MiB is read up to 4 MiB");
+	check(!jit_read(&f) && f.names == most,
+	      "map of JIT code: a file that exceeds 4 MiB is not read again");
+	check(f.count == 1, "map of JIT code: code that was generated again has its last name");
 	if (ftruncate(memfd, 0) || pwrite(memfd, many + 9, sizeof(many) - 9, 0) < 0)
 		abort();
 	symbols.dropped = was;
@@ -767,7 +781,7 @@ static u32 debug_make(const char *path, const char *id)
 	}
 	put_file(path, elf.b, elf.n);
 	elf_read(elf.n);
-	check(file_crc(memfd, &crc), "the CRC of a file");
+	check(file_crc(memfd, &crc), "the CRC of a file is calculated");
 	return crc;
 }
 
@@ -801,44 +815,48 @@ static void t_debug(void)
 	check(file_crc(memfd, &crc) && crc == 0xcbf43926, "CRC-32 of 123456789");
 	debug_make("self/root/usr/lib/debug/.build-id/30/313233343536373839616263646566676869" "6a.debug", id);
 	stripped_make(id, "", 0);
-	look_debug("/bin/a", "main", "the file of the build ID");
+	look_debug("/bin/a", "main", "debug file: found by the build ID");
 	stripped_make(other, "", 0);
-	look_debug("/bin/a", "", "another build ID has no file");
+	look_debug("/bin/a", "", "debug file: none with another build ID");
 	debug_make("self/root/usr/lib/debug/.build-id/30/313233343536373839616263646566676869" "6b.debug", id);
 	stripped_make(other, "", 0);
-	look_debug("/bin/a", "", "the file of a build ID that has another one inside");
+	look_debug("/bin/a", "", "debug file: refused if its build ID differs from its name");
 	debug_make("self/root/usr/lib/debug/opt/x/b.debug", other);
 	stripped_make(other, "b.debug", 0);
-	look_debug("/opt/x/b", "main", "a link; the build ID is the same");
-	look_debug("/opt/y/b", "", "a link from another folder");
+	look_debug("/opt/x/b", "main", "debug file: found by a link with the same build ID");
+	look_debug("/opt/y/b", "", "debug file: a link from another folder is not followed");
 	crc = debug_make("self/root/opt/x/.debug/c.debug", NULL);
 	stripped_make(NULL, "c.debug", crc);
-	look_debug("/opt/x/c", "main", "a link; the CRC is the same");
+	look_debug("/opt/x/c", "main", "debug file: found by a link with the same CRC");
 	stripped_make(NULL, "c.debug", crc + 1);
-	look_debug("/opt/x/c", "", "a link; the CRC is another one");
+	look_debug("/opt/x/c", "", "debug file: refused if its CRC differs from that of the link");
 	stripped_make(id + 1 - 1, "c.debug", crc);
 	e_put(1616, 0x55, 1);
-	look_debug("/opt/x/c", "", "a link; the file has a build ID, and that of the link has none");
+	look_debug("/opt/x/c", "",
+	           "debug file: refused if the stripped file has a build ID and the debug file has "
+	           "none");
 	crc = debug_make("self/root/opt/x/d.debug", NULL);
 	stripped_make(NULL, "d.debug", crc);
-	look_debug("/opt/x/d", "main", "a link beside the file");
+	look_debug("/opt/x/d", "main", "debug file: found beside the stripped file");
 	stripped_make(NULL, "../x/d.debug", crc);
-	look_debug("/opt/x/d", "", "a link with a path");
+	look_debug("/opt/x/d", "", "debug file: a link with a path is not followed");
 	stripped_make(NULL, "d.debug", crc);
 	for (u64 n = 0; n < 12; n++) {
 		e_field(512 + esizes[SHDR][1], SH_SIZE, n);
-		look_debug("/opt/x/d", "", "a link that is cut");
+		look_debug("/opt/x/d", "", "debug file: a link that is cut is not followed");
 	}
 	debug_make("self/root/usr/lib/debug/opt/x/e", other);
 	stripped_make(other, "e", 0);
 	put_file("self/root/opt/x/e", elf.b, elf.n);
-	look_debug("/opt/x/e", "main", "a link with the name of the file, which has the build ID itself");
+	look_debug("/opt/x/e", "main",
+	           "debug file: a link with the name of the stripped file, which has the build ID "
+	           "itself");
 	mkfifoat(roots.proc, "self/root/opt/x/fifo", 0644);
 	stripped_make(NULL, "fifo", crc);
-	look_debug("/opt/x/d", "", "a link to a FIFO");
+	look_debug("/opt/x/d", "", "debug file: a FIFO is not opened");
 }
 
-/* Files that have no name any more: the process's map of them, or its own program. */
+/* Files that no longer have a name are read through the process's map of them, or its program. */
 static void t_deleted(void)
 {
 	char maps[256], target[160];
@@ -882,12 +900,14 @@ static void t_nested(void)
 		if (symlinkat(links[nested], roots.proc, "self/ns/pid"))
 			abort();
 		check(symbols_nested() == nested, "%s", links[nested]);
-		check_str(symbols_comm(0, 0), nested ? "" : "swapper", "the name of PID 0");
+		check_str(symbols_comm(0, 0), nested ? "" : "swapper",
+		          "comm of PID 0, inside and outside of a PID namespace");
 	}
 	symtab.nested = 0;
 	symbols_feed(&(struct prec){ .type = PR_MMAP2, .mode = PM_USER, .prot = 5, .who = 0, .at = 0x401000, .len = 0x1000,
 				     .pgoff = 0x1000, .name = STR("/bin/prog") });
-	check(!symbol_find(0, 0x401100, PM_USER, &s, &m, &o) && m.p == m.e, "its maps are those of many processes");
+	check(!symbol_find(0, 0x401100, PM_USER, &s, &m, &o) && m.p == m.e,
+	      "maps of PID 0 in a PID namespace are those of many processes, and not used");
 	unlinkat(roots.proc, "self/ns/pid", 0);
 }
 
@@ -917,7 +937,8 @@ static void t_life(void)
 	symbols_feed(&gone);
 	look(8, 0x7f0000001130, PM_USER, "main", "/bin/prog", 0x30);
 	symbols_feed(&fork);
-	check_str(symbols_comm(8, 8), "a ;b", "a PID that is used again is another process");
+	check_str(symbols_comm(8, 8), "a ;b",
+	          "a PID that is used again has the comm of the new process");
 }
 
 /* --- what the user may not see ---------------------------------------------------------------- */
@@ -949,7 +970,7 @@ static u32 feed_ksymbol(void)
 	return symbols_feed(&(struct prec){ .type = PR_KSYMBOL, .pid = 7, .flags = 1 });
 }
 
-/* perf_event_paranoid decides as it would for the user without the program. */
+/* perf_event_paranoid decides as for the same user without the program's capabilities. */
 static void t_levels(void)
 {
 	static const struct {
@@ -964,19 +985,22 @@ static void t_levels(void)
 
 	gave_capabilities = false;
 	restrict_to("2\n", 0, 0);
-	check(!feed_sample(40, 0) && !feed_sample(41, 0) && !feed_ksymbol(), "capabilities of the user hide nothing");
+	check(!feed_sample(40, 0) && !feed_sample(41, 0) && !feed_ksymbol(),
+	      "hidden addresses: none with the user's capabilities");
 	gave_capabilities = true;
 	for (size_t i = 0; i < LEN(levels); i++) {
 		restrict_to(levels[i].level, 0, 0);
 		check(feed_sample(40, LATER) == levels[i].own && feed_sample(41, LATER) == levels[i].other &&
 		      feed_sample(0, LATER) == levels[i].other && feed_ksymbol() == levels[i].ksymbol,
-		      "perf_event_paranoid %.*s: what is hidden of a process of the user, of others, of an idle CPU",
+		      "hidden addresses: perf_event_paranoid %.*s: of a process of the user, of "
+		      "others, of an idle CPU",
 		      (int)strcspn(levels[i].level, "\n"), levels[i].level);
 	}
-	check(!symbols_feed(&(struct prec){ .type = PR_EXIT, .who = 41 }), "the end of a process has no address");
+	check(!symbols_feed(&(struct prec){ .type = PR_EXIT, .who = 41 }),
+	      "hidden addresses: none in the record of the end of a process");
 }
 
-/* With events of CPUs: who may read a process is known from the first question on. */
+/* With events of CPUs, the user of a process is known only from the time at which it was read. */
 static void t_when(void)
 {
 	struct prec exec = { .type = PR_COMM, .misc = PM_EXEC, .who = 40, .who_tid = 40, .name = STR("x") };
@@ -985,18 +1009,22 @@ static void t_when(void)
 
 	restrict_to("2\n", 0, 0);
 	check(feed_sample(40, before) == ALL_MODES && feed_sample(40, LATER) == (ALL_MODES & ~USER_MODES),
-	      "a sample before the question is hidden, later ones are not");
-	check(symbols_feed(&(struct prec){ .type = PR_SAMPLE, .pid = 40, .time = LATER }) == ALL_MODES, "a sample without a time");
+	      "hidden addresses: a sample from before the user was known is hidden, later ones are "
+	      "not");
+	check(symbols_feed(&(struct prec){ .type = PR_SAMPLE, .pid = 40, .time = LATER }) == ALL_MODES, "hidden addresses: a sample without a time is hidden");
 	symbols_feed(&exec);
 	before = (u64)sys_now(CLOCK_MONOTONIC);
-	check(feed_sample(40, before) == ALL_MODES, "after an execve the question is asked again");
+	check(feed_sample(40, before) == ALL_MODES,
+	      "hidden addresses: after an execve the user is read again");
 	symbols_feed(&(struct prec){ .type = PR_LOST, .lost = 1 });
-	check(feed_sample(40, before) == ALL_MODES, "after lost records, too");
+	check(feed_sample(40, before) == ALL_MODES,
+	      "hidden addresses: after lost records the user is read again");
 	symbols_feed(&fork);
-	check(feed_sample(43, LATER) == ALL_MODES, "the child of a process is asked about itself");
+	check(feed_sample(43, LATER) == ALL_MODES,
+	      "hidden addresses: the user of a child process is read for the child");
 }
 
-/* With events of tasks: what a task starts, and every program that it executes, is like the task. */
+/* With events of tasks, all programs that a task starts or executes are treated like the task. */
 static void t_tasks(void)
 {
 	struct prec exec = { .type = PR_COMM, .misc = PM_EXEC, .who = 43, .who_tid = 43, .name = STR("x") };
@@ -1006,18 +1034,21 @@ static void t_tasks(void)
 	exec.who = exec.who_tid = 44;
 	symbols_feed(&exec);
 	exec.who = exec.who_tid = 43;
-	check(feed_sample(44, 1) == (ALL_MODES & ~USER_MODES), "the command that was started");
+	check(feed_sample(44, 1) == (ALL_MODES & ~USER_MODES),
+	      "hidden addresses: the command of the target shows its user addresses");
 	symbols_feed(&fork);
 	symbols_feed(&exec);
-	check(feed_sample(43, 1) == (ALL_MODES & ~USER_MODES), "a program that it started");
+	check(feed_sample(43, 1) == (ALL_MODES & ~USER_MODES),
+	      "hidden addresses: a program started by the command shows its user addresses");
 	restrict_to("2\n", 2, 0);
-	check(feed_sample(40, LATER) == (ALL_MODES & ~USER_MODES) && feed_sample(41, LATER) == ALL_MODES, "the target's tasks");
+	check(feed_sample(40, LATER) == (ALL_MODES & ~USER_MODES) && feed_sample(41, LATER) == ALL_MODES, "hidden addresses: the target's tasks show their user addresses, other tasks do not");
 	fork.parent = fork.parent_tid = 41;
 	symbols_feed(&fork);
-	check(feed_sample(43, LATER) == ALL_MODES, "a child of another user's task");
+	check(feed_sample(43, LATER) == ALL_MODES,
+	      "hidden addresses: a child of another user's task is hidden");
 }
 
-/* Maps that were hidden are read when the process is shown. */
+/* Maps that were hidden are read when the process is no longer hidden. */
 static void t_hidden_maps(void)
 {
 	struct prec map = { .type = PR_MMAP2, .mode = PM_USER, .prot = 5, .who = 40, .at = 0x401000, .len = 0x1000,
@@ -1026,11 +1057,13 @@ static void t_hidden_maps(void)
 
 	restrict_to("1\n", 0, 0);
 	symbols_feed(&exec);
-	check(symbols_feed(&map) == ALL_MODES, "a map of code whose process was not asked about yet");
-	check(feed_sample(40, LATER) == 0, "the process is the user's");
+	check(symbols_feed(&map) == ALL_MODES,
+	      "hidden addresses: a map of code of a process whose user is not known yet is hidden");
+	check(feed_sample(40, LATER) == 0, "hidden addresses: none of a process of the user");
 	look(40, 0x401900, PM_USER, "", "/bin/prog", 0x1900);
 	map.who = 41;
-	check(symbols_feed(&map) == ALL_MODES, "a map of another user's process");
+	check(symbols_feed(&map) == ALL_MODES,
+	      "hidden addresses: a map of another user's process is hidden");
 	gave_capabilities = false;
 	restrict_to(NULL, 0, 0);
 }
@@ -1071,7 +1104,7 @@ static void t_kernel(void)
 	for (u64 i = 0; i < 4 * CACHE; i++) /* more addresses than the cache holds at first */
 		wrong += symbol_find(7, 0xffffffff90000000 + i, PM_KERNEL, &s, &m, &offset) || offset != 0xffffffff90000000 + i;
 	check(!wrong && symbol_tables.cache.ready == CACHE && !symbol_tables.cache.dropped,
-	      "the cache grows, and no address has another one's symbol");
+	      "the cache grows, and each address keeps its own symbol");
 	look(7, 0xffffffff81000041, PM_KERNEL, "second", "[kernel.kallsyms]", 1);
 	symtab.kernel_read = false;
 	symtab.nksyms = 0;
@@ -1117,18 +1150,19 @@ static void t_places(bool wide, bool big)
 		check(place_in(elf.n, rows[i].name, &at) == rows[i].result && at.offset == rows[i].offset &&
 		      at.code == (rows[i].result == 0), "%d bits: the place of '%s'", wide ? 64 : 32, rows[i].name);
 	}
-	check(place_in(elf.n, "elsewhere", &at) == 0 && at.address == 0x700000 && !at.code, "a symbol outside of the code");
+	check(place_in(elf.n, "elsewhere", &at) == 0 && at.address == 0x700000 && !at.code,
+	      "a symbol outside of the code has an address, and no place in the code");
 	for (type = 2; type < 4; type++) {
 		e_field(0, E_TYPE, type);
 		check(place_in(elf.n, "main", &at) == 0 && at.fixed == (type == 2) && at.address == TEXT_VADDR + 0x100,
-		      "ET_EXEC has its address before it runs, ET_DYN has not");
+		      "place of a symbol: its address is fixed in ET_EXEC, and not in ET_DYN");
 	}
 	for (size_t n = 0; n < elf.n; n++)
 		wrong += place_in(n, "last", &at) == 0 && (at.address != TEXT_VADDR + 0x800 || n < elf.n - 1);
-	check_u64(wrong, 0, "truncated at every byte");
+	check_u64(wrong, 0, "place of a symbol: truncated at every byte");
 	elf_make(wide, big, SHT_DYNSYM);
 	check(place_in(elf.n, "main", &at) == 0 && place_in(elf.n, "mai", &at) == -ENODATA,
-	      "a stripped file has the symbols for other files");
+	      "place of a symbol: a stripped file has those of its debug file");
 }
 
 static void t_same_names(void)
@@ -1140,13 +1174,17 @@ static void t_same_names(void)
 	/* "__alias" and "ifunc" get the name of "inner", a local one */
 	at = (size_t)esizes[EHDR][1] + esizes[PHDR][1] + 3 * (size_t)esizes[SHDR][1];
 	e_field(at + 2 * (size_t)esizes[SYM][1], ST_NAME, 14);
-	check(place_in(elf.n, "inner", &to) == 0 && to.offset == TEXT_AT + 0x100, "a global symbol goes before a local one");
+	check(place_in(elf.n, "inner", &to) == 0 && to.offset == TEXT_AT + 0x100,
+	      "place of a symbol: a global symbol has priority over a local one");
 	e_field(at + 6 * (size_t)esizes[SYM][1], ST_NAME, 14);
-	check(place_in(elf.n, "inner", &to) == -ENOTUNIQ, "two global ones are ambiguous");
+	check(place_in(elf.n, "inner", &to) == -ENOTUNIQ,
+	      "place of a symbol: two global symbols are ambiguous");
 	e_field(at + 6 * (size_t)esizes[SYM][1], ST_VALUE, TEXT_VADDR + 0x100);
-	check(place_in(elf.n, "inner", &to) == 0, "not at the same address");
+	check(place_in(elf.n, "inner", &to) == 0,
+	      "place of a symbol: two global symbols at the same address are not ambiguous");
 	check(symbol_place(0, "/nosuch/file", LIT("x"), &to) == -ENOENT && symbol_place(0, "/dev/null", LIT("x"), &to) == -ENOEXEC &&
-	      symbol_place(0, "/proc/self/cmdline", LIT("x"), &to) == -ENOEXEC, "files that are none");
+	      symbol_place(0, "/proc/self/cmdline", LIT("x"), &to) == -ENOEXEC,
+	      "place of a symbol: files that are missing or not ELF files");
 }
 
 static void t_process_places(void)
@@ -1156,14 +1194,17 @@ static void t_process_places(void)
 	struct stat st;
 
 	snprintf(b, sizeof(b), "%s/7/exe", root);
-	check(symlink("root/bin/prog", b) == 0 && stat(b, &st) == 0, "an executable");
+	check(symlink("root/bin/prog", b) == 0 && stat(b, &st) == 0,
+	      "setup: a link to an executable");
 	snprintf(maps, sizeof(maps), "555500001000-555500002000 r-xp 00001000 00:00 %llu /bin/prog\n", (unsigned long long)st.st_ino);
 	put_text_file("7/maps", maps);
 	check(symbol_place(7, NULL, LIT("main"), &to) == 0 && to.fixed && to.address == 0x555500001100,
-	      "the address in a process: where its executable was loaded");
+	      "place of a symbol in a process: the address at which its executable is loaded");
 	put_text_file("7/maps", "");
-	check(symbol_place(7, NULL, LIT("main"), &to) == 0 && !to.fixed, "a process that has ended has none");
-	check(symbol_place(99, NULL, LIT("main"), &to) == -ENOENT, "no process");
+	check(symbol_place(7, NULL, LIT("main"), &to) == 0 && !to.fixed,
+	      "place of a symbol in a process: not fixed after the process has ended");
+	check(symbol_place(99, NULL, LIT("main"), &to) == -ENOENT,
+	      "place of a symbol in a process: no process");
 }
 
 static void t_kernel_places(void)
@@ -1172,10 +1213,13 @@ static void t_kernel_places(void)
 
 	put_text_file("kallsyms", "ffffffff81000040 T second\nffffffff81000060 D data\nffffffff81000070 t twice\n"
 				  "ffffffff81000080 t twice\nffffffffa0000000 t mod_f\t[mod]\n0000000000000000 T hidden\nT x\n");
-	check(symbol_kernel(LIT("second"), &at) == 0 && at == 0xffffffff81000040, "a function of the kernel");
-	check(symbol_kernel(LIT("data"), &at) == 0 && at == 0xffffffff81000060, "data of the kernel");
+	check(symbol_kernel(LIT("second"), &at) == 0 && at == 0xffffffff81000040,
+	      "address of a function of the kernel");
+	check(symbol_kernel(LIT("data"), &at) == 0 && at == 0xffffffff81000060,
+	      "address of data of the kernel");
 	check(symbol_kernel(LIT("twice"), &at) == -ENOTUNIQ && symbol_kernel(LIT("hidden"), &at) == -EACCES &&
-	      symbol_kernel(LIT("x"), &at) == -ENXIO && symbol_kernel(LIT("secon"), &at) == -ENXIO, "several, hidden, none");
+	      symbol_kernel(LIT("x"), &at) == -ENXIO && symbol_kernel(LIT("secon"), &at) == -ENXIO,
+	      "address in the kernel: ambiguous, hidden and missing symbols");
 }
 
 static struct prec seen[8];
@@ -1213,14 +1257,17 @@ static void t_modules(void)
 	roots.sys = (int)sys_openat(roots.proc, "sys", O_RDONLY | O_DIRECTORY);
 	nseen = 0;
 	symbols_modules(see);
-	check(nseen == 2, "modules with an address and a valid name (%zu)", nseen);
-	check_str(str_z(seen_text[0]), "[odd] idid", "a module with a build ID");
+	check(nseen == 2,
+	      "records of modules: only those with an address and a valid name (%zu)", nseen);
+	check_str(str_z(seen_text[0]), "[odd] idid", "records of modules: name and build ID");
 	check(seen[0].type == PR_MMAP2 && seen[0].misc == (PM_KERNEL | PM_BUILD_ID) && seen[0].at == 0xffffffffa0000000 &&
-	      seen[0].len == 16384 && seen[0].who == UINT32_MAX, "its record");
-	check_str(str_z(seen_text[1]), "[plain] ", "a module without one");
-	check(seen[1].type == PR_MMAP && seen[1].misc == PM_KERNEL && seen[1].len == 4096, "its record");
+	      seen[0].len == 16384 && seen[0].who == UINT32_MAX,
+	      "records of modules: MMAP2 with a build ID");
+	check_str(str_z(seen_text[1]), "[plain] ", "records of modules: a name without a build ID");
+	check(seen[1].type == PR_MMAP && seen[1].misc == PM_KERNEL && seen[1].len == 4096,
+	      "records of modules: MMAP without a build ID");
 	check(symbols_kernel(&r) && r.type == PR_MMAP2 && r.misc == (PM_KERNEL | PM_BUILD_ID) && str_eq(r.build_id, S("idid")),
-	      "the kernel's build ID");
+	      "record of the kernel: its build ID");
 	close(roots.sys);
 	roots.sys = -1;
 }
@@ -1247,22 +1294,25 @@ static void t_found(void)
 	symbols_task(22, 22);
 	symbols.found = NULL;
 	symbols.build_ids = false;
-	check(nseen == 3 && seen[0].type == PR_COMM, "a name and two maps are reported (%zu)", nseen);
-	check_str(str_z(seen_text[1]), "//anon ", "memory without a file");
-	check_str(str_z(seen_text[2]), "/bin/noted idid", "a file with its build ID");
+	check(nseen == 3 && seen[0].type == PR_COMM,
+	      "records of a task that is found: a comm and two maps (%zu)", nseen);
+	check_str(str_z(seen_text[1]), "//anon ",
+	          "records of a task that is found: memory without a file");
+	check_str(str_z(seen_text[2]), "/bin/noted idid",
+	          "records of a task that is found: a file with its build ID");
 	check(seen[2].type == PR_MMAP2 && seen[2].misc == (PM_USER | PM_BUILD_ID) && seen[2].at == 0x401000 &&
 	      seen[2].len == 0x1000 && seen[2].pgoff == 0x1000 && seen[2].major == 8 && seen[2].minor == 0x11 &&
-	      seen[2].prot == 5 && seen[2].flags == 2 && seen[2].pid == 22 && seen[1].misc == PM_USER, "the record of a map");
+	      seen[2].prot == 5 && seen[2].flags == 2 && seen[2].pid == 22 && seen[1].misc == PM_USER, "records of a task that is found: all members of the record of a map");
 	put_file("21/root/bin/late", elf.b, elf.n);
 	file.name = S("/bin/late");
 	symbols_file(&file);
 	nseen = 0;
 	symbols_ids(see_id);
-	check(nseen == 2, "files whose build IDs were read (%zu)", nseen);
-	check_str(str_z(seen_text[1]), "/bin/late idid", "a file of a record");
+	check(nseen == 2, "records of files whose build IDs were read (%zu)", nseen);
+	check_str(str_z(seen_text[1]), "/bin/late idid", "record of a file whose map came later");
 }
 
-/* Full tables: what does not fit is counted, and tasks that end make room. */
+/* Full tables: tasks and files that do not fit are counted, and tasks that end make room. */
 static void t_full(void)
 {
 	struct prec r = { .type = PR_COMM, .name = STR("x") };
@@ -1362,7 +1412,7 @@ static void t_names_at_address(void)
 		symtab.syms[0] = (struct sym){ .addr = rows[i].addr[0], .name = text_add(LIT("a")) | IN_TEXT };
 		symtab.syms[1] = (struct sym){ .addr = rows[i].addr[1], .name = text_add(LIT("_b")) | IN_TEXT };
 		check_str(file_symbol(&f, symtab.syms + 1), rows[i].name,
-			  "the name without an underscore, if it is of the address");
+			  "the name of an address: without an underscore if there is one");
 	}
 	symtab.text_n = 1;
 }

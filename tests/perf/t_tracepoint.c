@@ -1,5 +1,6 @@
-/* t_tracepoint.c - which format files are read, for which names, what is missing, and the description
- * of tracepoints in perf.data files. SPDX-License-Identifier: MIT */
+/* t_tracepoint.c - unit test of sources/perf/tracepoint.c: which format files are read, for
+ * which names, which are missing, and the description of tracepoints in perf.data files.
+ * SPDX-License-Identifier: MIT */
 #include "../../sources/perf/tracepoint.c"
 #include "folder.h"
 
@@ -30,14 +31,16 @@ static void t_read(void)
 	add("sched:two:k", PT_TRACEPOINT);
 	check(tracepoints_read() == 0, "two tracepoints are read");
 	f = tracepoint_fields(1, &n);
-	check(f && n == 2 && str_is(f[1].name, "one_pid"), "the fields of the first one");
+	check(f && n == 2 && str_is(f[1].name, "one_pid"), "the first tracepoint has its fields");
 	f = tracepoint_find(3, "two_pid");
-	check(f && f->at == 8, "a field by its name; the name of the event has modifiers");
-	check(!tracepoint_find(3, "one_pid") && !tracepoint_find(3, "two_pi"), "a field that it does not have");
+	check(f && f->at == 8,
+	      "a field is found by its name; modifiers of the event's name do not matter");
+	check(!tracepoint_find(3, "one_pid") && !tracepoint_find(3, "two_pi"),
+	      "a field that the tracepoint does not have is not found");
 	tracepoint_fields(2, &n);
-	check(n == 0, "another event has no fields");
+	check(n == 0, "an event that is not a tracepoint has no fields");
 	tracepoint_fields(UINT32_MAX, &n);
-	check(n == 0, "nor has a number that is no event's");
+	check(n == 0, "a number of no event has no fields");
 }
 
 static void t_missing(void)
@@ -51,21 +54,24 @@ static void t_missing(void)
 		add("sched:two", PT_TRACEPOINT);
 		check(tracepoints_read() == -ENOENT, "'%s' has no format file", names[i]);
 		tracepoint_fields(1, &n);
-		check(n == 0 && tracepoint_find(2, "two_pid"), "it has no fields; the next one has");
+		check(n == 0 && tracepoint_find(2, "two_pid"),
+		      "a tracepoint without a format file has no fields, and the next tracepoint "
+		      "has its fields");
 	}
 	nrows.events = 0;
 	add("sched:none", PT_TRACEPOINT);
-	check(tracepoints_read() == 0, "an empty format file");
+	check(tracepoints_read() == 0, "an empty format file is not an error");
 	tracepoint_fields(1, &n);
-	check(n == 0, "it has no fields");
+	check(n == 0, "a tracepoint with an empty format file has no fields");
 	root = NULL;
-	check(tracepoints_read() == -ENOENT, "no tracefs");
+	check(tracepoints_read() == -ENOENT,
+	      "without tracefs, tracepoints_read() fails with ENOENT");
 	events[1].denied = true;
 	check(tracepoints_read() == 0, "a tracepoint that only root may read is reported when it is opened");
 	root = "kernel/tracing/events";
 }
 
-/* Reads parts of what a perf.data file says of tracepoints, in order. */
+/* Reads the parts of the description of tracepoints in a perf.data file, in order. */
 static struct str left;
 
 static u64 take(size_t n)
@@ -111,39 +117,46 @@ static void t_data(void)
 	add("ftrace:function", PT_TRACEPOINT);
 	add("sched:missing", PT_TRACEPOINT);
 	for (u32 i = 1; i <= nrows.events; i++)
-		events[i].config[0] = i == 5 ? 4 : i; /* two of them are one tracepoint */
-	check(tracepoints_read() == -ENOENT, "one of the tracepoints is missing");
+		events[i].config[0] = i == 5 ? 4 : i; /* events 4 and 5 are the same tracepoint */
+	check(tracepoints_read() == -ENOENT,
+	      "one missing tracepoint: tracepoints_read() fails with ENOENT");
 	left = tracepoints_data();
-	check_str(str_of(left.p, 10), "\27\10\104tracing", "its magic number");
+	check_str(str_of(left.p, 10), "\27\10\104tracing",
+	          "perf.data: magic number of the description");
 	left.p += 10;
-	check_str(take_z(), "0.6", "the version");
-	check(left.p[0] == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) && left.p[1] == sizeof(long), "the machine");
+	check_str(take_z(), "0.6", "perf.data: version of the description");
+	check(left.p[0] == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) && left.p[1] == sizeof(long),
+	      "perf.data: byte order and word size of the machine");
 	left.p += 2;
-	check_u64(take(4), (u64)sysconf(_SC_PAGESIZE), "the size of a page");
-	check_str(take_z(), "header_page", "the first file");
-	check_str(take_file(), "page", "its bytes");
-	check_str(take_z(), "header_event", "the second one");
-	check_str(take_file(), "", "it cannot be read");
-	check_u64(take(4), 1, "a tracepoint of ftrace");
-	check_str(take_file(), FORMAT("function"), "its format");
-	check_u64(take(4), 2, "two other systems");
-	check_str(take_z(), "sched", "the first one");
-	check_u64(take(4), 2, "it has two tracepoints: one that was given twice is there once");
-	check_str(take_file(), FORMAT("one"), "the format of the first one");
-	check_str(take_file(), FORMAT("two"), "and of the second one");
-	check_str(take_z(), "irq", "the second system");
-	check_u64(take(4), 1, "it has one tracepoint");
-	check_str(take_file(), FORMAT("on"), "its format");
-	check(take(4) == 0 && take(4) == 0 && take(8) == 0 && str_len(left) == 0, "three empty parts, and the end");
+	check_u64(take(4), (u64)sysconf(_SC_PAGESIZE), "perf.data: page size");
+	check_str(take_z(), "header_page", "perf.data: name of the first header file");
+	check_str(take_file(), "page", "perf.data: contents of header_page");
+	check_str(take_z(), "header_event", "perf.data: name of the second header file");
+	check_str(take_file(), "", "perf.data: a header file that cannot be read is empty");
+	check_u64(take(4), 1, "perf.data: number of tracepoints of ftrace");
+	check_str(take_file(), FORMAT("function"), "perf.data: format of the tracepoint of ftrace");
+	check_u64(take(4), 2, "perf.data: number of other systems");
+	check_str(take_z(), "sched", "perf.data: name of the first system");
+	check_u64(take(4), 2, "perf.data: a tracepoint that two events have is counted once");
+	check_str(take_file(), FORMAT("one"), "perf.data: format of the first tracepoint of sched");
+	check_str(take_file(), FORMAT("two"),
+	          "perf.data: format of the second tracepoint of sched");
+	check_str(take_z(), "irq", "perf.data: name of the second system");
+	check_u64(take(4), 1, "perf.data: number of tracepoints of irq");
+	check_str(take_file(), FORMAT("on"), "perf.data: format of the tracepoint of irq");
+	check(take(4) == 0 && take(4) == 0 && take(8) == 0 && str_len(left) == 0,
+	      "perf.data: three empty parts and the end");
 	root = NULL;
-	check_u64(str_len(tracepoints_data()), 0, "nothing without tracefs");
+	check_u64(str_len(tracepoints_data()), 0, "perf.data: no description without tracefs");
 	tp.nfields = 0;
 	root = "kernel/tracing/events";
-	check_u64(str_len(tracepoints_data()), 0, "nothing if no tracepoint has fields");
+	check_u64(str_len(tracepoints_data()), 0,
+	          "perf.data: no description if no tracepoint has fields");
 	tp.nfields = 1;
 	tp.text_table.most = tp.text_table.ready;
 	tp.text_n = tp.text_table.ready - 20;
-	check_u64(str_len(tracepoints_data()), 0, "nothing if there is no memory for it");
+	check_u64(str_len(tracepoints_data()), 0,
+	          "perf.data: no description if there is no memory for it");
 }
 
 /* The kernel returns a format file in parts that end with a line and are shorter than a page, as it
@@ -169,10 +182,12 @@ static void t_parts(void)
 	for (long k; (k = pread(fd, want + n, sizeof(want) - n, (off_t)n)) > 0; reads++)
 		n += (size_t)k;
 	close(fd);
-	check(reads > 1 && n > 8192, "a file in several parts");
-	check_u64((u64)r, n, "all parts are read");
-	check(r > 0 && tp.text_n == (size_t)r && memcmp(tp.text, want, n) == 0, "in order");
-	check(text_read("kernel/tracing") == -EISDIR && tp.text_n == (size_t)r, "a folder has no text");
+	check(reads > 1 && n > 8192, "a file of the kernel is read in several parts");
+	check_u64((u64)r, n, "text_read() reads all parts of a file");
+	check(r > 0 && tp.text_n == (size_t)r && memcmp(tp.text, want, n) == 0,
+	      "text_read() keeps the order of the parts");
+	check(text_read("kernel/tracing") == -EISDIR && tp.text_n == (size_t)r,
+	      "text_read() of a folder fails with EISDIR");
 }
 
 /* Fills the tables of texts and fields: a tracepoint without room has fewer fields or none, and the
