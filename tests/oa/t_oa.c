@@ -1,5 +1,5 @@
-/* t_oa.c - OA report formats, OA records, and recordings compared with their known contents.
- * SPDX-License-Identifier: MIT */
+/* t_oa.c - unit test of perfstream.c: OA report formats, OA records, and recordings compared
+ * with their known contents. SPDX-License-Identifier: MIT */
 #include "unit.h"
 
 /* --- formats ---------------------------------------------------------------------------------- */
@@ -280,7 +280,7 @@ static void t_reasons(void)
 			struct oareport r = report_of(rows[i].format, rows[i].gen, 5, 0x0407ffffull | v << 19, 1, 7);
 			u32 k = 0;
 
-			if (rows[i].gen < 1200) /* the higher bits belong to the clock */
+			if (rows[i].gen < 1200) /* the upper bits belong to the clock */
 				r = report_of(rows[i].format, rows[i].gen, 5, 0xfc07ffffull | v << 19, 1, 7);
 			while (k < 7 && !(v & rows[i].bits & 1u << k))
 				k++;
@@ -398,8 +398,8 @@ static void t_head_deltas(void)
 
 static void t_filter(void)
 {
-	/* m: our context, i: invalid context, o: another context. +: the interval before the report
-	 * counts. */
+	/* m: the measured context, i: invalid context, o: another context. +: the interval
+	 * before the report counts. */
 	static const struct {
 		const char *reports, *takes, *any;
 	} rows[] = {
@@ -418,7 +418,7 @@ static void t_filter(void)
 			bad += oafilter_match(&f, &r) != (rows[i].takes[k] == '+');
 			bad += oafilter_match(&any, &r) != (rows[i].any[k] == '+');
 		}
-		check_u64(bad, 0, "context filter: reports %s", rows[i].reports);
+		check_u64(bad, 0, "context filter: the counted reports of %s", rows[i].reports);
 	}
 }
 
@@ -440,7 +440,7 @@ static struct str written(void)
 	return edge_str(bytes, out.n);
 }
 
-/* The types of the records in a stream, one letter each. */
+/* Returns the types of the records in a stream, one letter each. */
 static const char *types(struct str s, bool xe)
 {
 	static const char letters[] = "SRBVITCEeNux";
@@ -455,7 +455,7 @@ static const char *types(struct str s, bool xe)
 		got[n++] = letters[r.type];
 	}
 	if (s.p < s.e)
-		got[n++] = '+'; /* a record that is cut off */
+		got[n++] = '+'; /* a record that is truncated */
 	got[n] = '\0';
 	return got;
 }
@@ -490,8 +490,8 @@ static void t_framing(void)
 	rec(65540, 0, 8, body, 0);
 	rec(0xffffffff, 0xffff, 8, body, 0);
 	rec(0, 0, 8, body, 0);
-	check(types_are("SRBuuVCuuu", false), "the records of i915");
-	check(types_are("SRBVCuuuuu", true), "the records of a recording from xe");
+	check(types_are("SRBuuVCuuu", false), "records: all types of i915");
+	check(types_are("SRBVCuuuuu", true), "records: a recording from xe");
 	for (u16 size = 0; size < 8; size++) {
 		out.n = 0;
 		rec(2, 0, 8, body, 0);
@@ -502,20 +502,21 @@ static void t_framing(void)
 	out.n = 0;
 	rec(1, 0, 264, body, 256);
 	rec(1, 0, 264, body, 255);
-	check(types_are("S+", false), "a record whose body is cut off");
+	check(types_are("S+", false), "records: a truncated body is corrupt");
 	for (size_t n = 1; n < 8; n++) {
 		out.n = 272 - n;
-		check(types_are("S+", false), "a record whose header is cut off by %zu bytes", n);
+		check(types_are("S+", false),
+		      "records: a header that is truncated by %zu bytes is corrupt", n);
 	}
 	out.n = 264;
-	check(types_are("S", false), "a complete record");
+	check(types_are("S", false), "records: a complete record is read");
 	out.n = 0;
-	check(types_are("", false), "an empty stream");
+	check(types_are("", false), "records: an empty stream has none");
 	rec(1, 0, 20, body, 12);
 	rec(1, 0, 700, body, 692);
 	rec(1, 0, 9, body, 1);
 	rec(2, 0, 8, body, 0);
-	check(types_are("SSSR", false), "records of other sizes, also odd ones");
+	check(types_are("SSSR", false), "records: other sizes, also odd ones, are read");
 	out.n = 0;
 	rec(2, 0, 8, body, 0);
 	rec(3, 0, 24, "0123456789abcdef", 16);
@@ -766,7 +767,7 @@ static void same_sample(struct replayed *t, const struct oarec *r)
 	}
 }
 
-/* Checks the records that exist only in recordings. False: another record. */
+/* Checks the records that exist only in recordings. Returns false for any other record. */
 static bool own(struct replayed *t, const struct oarec *r, size_t nth)
 {
 	static const u8 first[] = { OT_VERSION, OT_INFO, OT_TOPOLOGY, OT_CORRELATION };
@@ -821,7 +822,7 @@ static void t_truth(const char *path, const char *truth, const struct platform *
 			wrong(&t, "kind");
 		}
 	}
-	/* A record that is cut off is not read. */
+	/* A truncated record is not read. */
 	if (fgets(line, sizeof(line), lines) &&
 	    (s.p == s.e || number("off") != (u64)(s.p - file) || fgets(line, sizeof(line), lines)))
 		wrong(&t, "fewer records than expected");
@@ -849,7 +850,7 @@ static void t_shared(void)
 	}
 }
 
-/* folder: where the generator of recordings is. */
+/* folder: path of the generator of recordings */
 static void t_generated(const char *folder)
 {
 	static const char *const options[] = {
@@ -884,7 +885,7 @@ static void t_generated(const char *folder)
 
 static char step_a[OA_REPORT_BYTES], step_b[OA_REPORT_BYTES];
 
-/* The step between reports with these ids and timestamps; longest: 1000 ticks. */
+/* The step between reports with these ids and timestamps; longest step: 1000 ticks. */
 static u8 step(const struct oaformat *f, u64 ts, u64 id, u64 ts2)
 {
 	bool wide = f->head == OH_WIDE;
@@ -914,16 +915,23 @@ static void t_steps(void)
 		check(step(f, 5000, 1, 5000 + range / 2) == STEP_BACKWARD && step(f, 5000, 1, 4999) == STEP_BACKWARD &&
 		      step(f, 0, 1, range - 1) == STEP_BACKWARD, "%s: longer steps are backward", f->name);
 		check(step(f, range - 1, 0, 0) == STEP_UNWRITTEN && step(f, range - 1, 1, 0) == STEP_KNOWN &&
-		      step(f, 10, 0, 20) == STEP_KNOWN, "%s: id and timestamp 0 are no report, one of them may be 0", f->name);
-		check(oa_step(f, NULL, step_b, 0) == STEP_KNOWN, "%s: the first report", f->name);
+		      step(f, 10, 0, 20) == STEP_KNOWN,
+		      "%s: a report with id and timestamp 0 is invalid; one of them may be 0",
+		      f->name);
+		check(oa_step(f, NULL, step_b, 0) == STEP_KNOWN,
+		      "%s: the first report of a stream is valid", f->name);
 		memset(step_b, 0, sizeof(step_b));
-		check(oa_step(f, NULL, step_b, 0) == STEP_UNWRITTEN, "%s: a first report without content", f->name);
+		check(oa_step(f, NULL, step_b, 0) == STEP_UNWRITTEN,
+		      "%s: a first report without content is invalid", f->name);
 	}
 	check_u64(oa_longest(gen8, 12000000, 1200000000), 42949672, "a clock of 1.2 GHz and 32 bits wraps after 3.58 s");
 	check_u64(oa_longest(gen7, 12500000, 0), 17895697, "an unknown clock is at most 3 GHz: 1.43 s");
-	check_u64(oa_longest(gen8, 19200000, 1), INT32_MAX, "at most half the range");
-	check_u64(oa_longest(gen8, 0, 1200000000), INT32_MAX, "half the range if the frequency of timestamps is unknown");
-	check_u64(oa_longest(wide, 19200000, 0), UINT64_C(1) << 40, "a clock of 64 bits");
+	check_u64(oa_longest(gen8, 19200000, 1), INT32_MAX,
+	          "the longest step is at most half the range");
+	check_u64(oa_longest(gen8, 0, 1200000000), INT32_MAX,
+	          "the longest step is half the range if the frequency of timestamps is unknown");
+	check_u64(oa_longest(wide, 19200000, 0), UINT64_C(1) << 40,
+	          "the longest step of a clock of 64 bits");
 }
 
 int main(void)

@@ -1,6 +1,5 @@
-/* t_oadevice.c - platforms, topologies and variables of sources/oa/oadevice.c; the built-in metric
- * sets of sources/oa/oabasic.c.
- * SPDX-License-Identifier: MIT */
+/* t_oadevice.c - unit test of sources/oa/oadevice.c and sources/oa/oabasic.c: platforms,
+ * topologies and variables; the built-in metric sets. SPDX-License-Identifier: MIT */
 #include "../../sources/oa/oadevice.c" /* for its static tables */
 #include "unit.h"
 
@@ -24,7 +23,7 @@ static const struct {
 	u32 pci;
 	const char *name;
 } known[] = {
-	/* the devices that recordings are made for */
+	/* the devices for which recordings are made */
 	{ 0x0412, "hsw" }, { 0x1616, "bdw" }, { 0x1626, "bdw" }, { 0x22b0, "chv" }, { 0x1912, "sklgt2" }, { 0x1926, "sklgt3" },
 	{ 0x193b, "sklgt4" }, { 0x5916, "kblgt2" }, { 0x5926, "kblgt3" }, { 0x3e92, "cflgt2" }, { 0x3ea5, "cflgt3" },
 	{ 0x1a84, "bxt" }, { 0x3184, "glk" }, { 0x5a40, "cnl" }, { 0x8a52, "icl" }, { 0x4541, "ehl" }, { 0x9a60, "tglgt1" },
@@ -113,7 +112,7 @@ static void test_platforms(void)
 	check(oaplatform_by_pci(0x56a0)->ts_shift == 1 && oaplatform_by_pci(0x7d55)->ts_shift == 1 &&
 	      oaplatform_by_pci(0x9a49)->ts_shift == 0, "the clock of correlations is slower only on DG2 and MTL");
 	check(oaplatform_by_pci(0x3184)->threads == 6 && oaplatform_by_pci(0x1912)->threads == 7 &&
-	      oaplatform_by_pci(0x56a0)->threads == 8, "the number of threads of an EU");
+	      oaplatform_by_pci(0x56a0)->threads == 8, "topology: number of threads of an EU");
 }
 
 static void test_names(void)
@@ -206,23 +205,24 @@ static void test_topologies(void)
 			cut += oadevice_topology(&d, edge_str(b, k)) || memcmp(&d, &was, sizeof(d)) != 0;
 		check(cut == 0, "%s %zu: a truncated topology is refused and changes nothing", c->platform, i);
 		check(oadevice_topology(&d, edge_str(b, n)), "%s %zu: the topology is accepted", c->platform, i);
-		check_u64(d.var[OV_EUS], c->n_eus, "the number of EUs");
-		check_u64(d.var[OV_SLICES], c->n_slices, "the number of slices");
-		check_u64(d.var[OV_SUBSLICES], c->n_subslices, "the number of subslices");
-		check_u64(d.var[OV_SLICE_MASK], c->slice_mask, "the slice mask");
-		check_u64(d.var[OV_XECORE_MASK], c->slice_mask, "the XeCore mask");
-		check_u64(d.var[OV_SUBSLICE_MASK], c->subslice_mask, "the subslice mask");
-		check_u64(d.slices, c->gt_slices, "the slices of GtSlice");
-		check_u64(d.cores, c->cores, "the cores of GtSliceXeCore");
-		check_u64(d.cores_all, c->cores_all, "the cores of GtXeCore");
+		check_u64(d.var[OV_EUS], c->n_eus, "topology: number of EUs");
+		check_u64(d.var[OV_SLICES], c->n_slices, "topology: number of slices");
+		check_u64(d.var[OV_SUBSLICES], c->n_subslices, "topology: number of subslices");
+		check_u64(d.var[OV_SLICE_MASK], c->slice_mask, "topology: slice mask");
+		check_u64(d.var[OV_XECORE_MASK], c->slice_mask, "topology: XeCore mask");
+		check_u64(d.var[OV_SUBSLICE_MASK], c->subslice_mask, "topology: subslice mask");
+		check_u64(d.slices, c->gt_slices, "topology: slices of GtSlice");
+		check_u64(d.cores, c->cores, "topology: cores of GtSliceXeCore");
+		check_u64(d.cores_all, c->cores_all, "topology: cores of GtXeCore");
 		was = d;
 		check(oadevice_topology(&d, edge_after(b, n)) && !memcmp(&d, &was, sizeof(d)),
-		      "the same topology again changes nothing");
-		check_u64(d.var[OV_MAX_HZ] + d.pci, 5 + 0x1234, "the other values are kept");
+		      "topology: the same topology again changes nothing");
+		check_u64(d.var[OV_MAX_HZ] + d.pci, 5 + 0x1234,
+		          "a new topology keeps the other values");
 	}
 }
 
-/* An accepted topology must be possible, whatever the bytes are. */
+/* An accepted topology must be possible, whatever its bytes are. */
 static bool feed_topology(struct str s)
 {
 	struct oadevice d;
@@ -247,7 +247,7 @@ static void test_hostile(void)
 	size_t n = chip_put(&chips[LEN(chips) - 1], b), bad = 0, taken = 0;
 	u64 seed = 1;
 
-	check_u64(n, 16 + 5, "the size of the smallest topology");
+	check_u64(n, 16 + 5, "topology: size of the smallest one");
 	for (size_t i = 0; i < LEN(heads); i++) {
 		memcpy(b, heads[i], sizeof(heads[i]));
 		if (oadevice_topology(&(struct oadevice){ 0 }, edge_str(b, n)) && ++bad)
@@ -335,7 +335,8 @@ static void test_variables(void)
 	check(value_of(&d, OV_THREADS, 0) == 7 && value_of(&d, OV_TS_HZ, 0) == 19200000 && !d.xe &&
 	      !value_of(&d, OV_EUS, 0), "the platform determines threads and timestamp frequency");
 	oadevice_init(&d, 0xb080, oaplatform_by_pci(0xb080));
-	check(d.xe && d.pci == 0xb080, "a platform that only xe supports");
+	check(d.xe && d.pci == 0xb080,
+	      "a platform that only xe supports has its threads and frequency");
 	bad = 0;
 	for (u8 var = 0; var < OV_COUNT; var++) {
 		u64 v;
@@ -345,7 +346,7 @@ static void test_variables(void)
 		d.var[var] = d.slices = d.cores = d.cores_all = 1;
 		bad += !oavar_value(&d, var, 0, &v) || v != 1;
 	}
-	check_u64(bad, 0, "a number that is 0 is unknown; a mask, a revision or a mode may be 0");
+	check_u64(bad, 0, "a count of 0 is unknown; a mask, a revision or a mode may be 0");
 	bad = 0;
 	for (u8 var = 0; var < OV_NUMBERS; var++) {
 		u8 found, index;
@@ -439,11 +440,12 @@ static void test_gts(void)
 	d = device_of("lnl");
 	oadevice_gts(&d, edge_str(reply, reply_n));
 	check(is_named(d.platform, "lnl") && d.var[OV_VERSION], "GT_LIST: a listed id keeps its platform");
-	check(!oaplatform_by_name((struct str)STR("xe2")), "an unlisted platform is no chipset of metric files");
+	check(!oaplatform_by_name((struct str)STR("xe2")),
+	      "an unlisted platform has no chipset name in metric files");
 }
 
-/* The expected numbers are worked out by hand: banks that are set, groups of four with one, groups of eight
- * with one. */
+/* The expected numbers are calculated by hand: banks in the mask, groups of four with one,
+ * groups of eight with one. */
 static void test_masks(void)
 {
 	static const struct {
@@ -453,7 +455,7 @@ static void test_masks(void)
 		{ "lnl", 0xff, 8, 2, 2, 1 }, { "lnl", 0xf, 4, 1, 1, 1 }, { "bmg", 0xfffff, 20, 5, 5, 3 }, { "bmg", 0x8f0f7, 12, 4, 4, 3 },
 		{ "bmg", 0xf000f, 8, 2, 2, 2 }, { "ptl", 0xffff, 16, 4, 4, 2 }, { "ptl", 0xf, 4, 1, 2, 1 }, { "nvls", 0x3, 2, 1, 2, 1 },
 		{ "lnl", 0, 0, 0, 0, 0 }, { "bmg", UINT64_MAX, 64, 16, 16, 8 },
-		/* of other families, the nodes are not known */
+		/* of other families, the number of nodes is unknown */
 		{ "nvlp", 0xff, 8, 0, 0, 0 }, { "cri", 0xff, 8, 0, 0, 0 }, { "pvc", 0xff, 8, 0, 0, 0 }, { "mtlgt3", 0xff, 8, 0, 0, 0 },
 	};
 	size_t bad = 0;
@@ -490,7 +492,7 @@ static void test_hwconfig(void)
 	size_t bad = 0;
 
 	reply_n = 0;
-	put_key(77, 2, 4);  /* a value that looks like a key, and is none */
+	put_key(77, 2, 4);  /* a value that looks like a key */
 	put_key(4, 1, 2);   /* pixel pipes per slice */
 	put_key(15, 1, 8);  /* threads per EU */
 	put_key(99, 0, 0);
@@ -510,7 +512,8 @@ static void test_hwconfig(void)
 	d = device_of("mtlgt3");
 	was = d;
 	oadevice_hwconfig(&d, edge_str(reply, reply_n));
-	check(memcmp(&d, &was, sizeof(d)) == 0, "HWCONFIG: only that of Xe2 and later has these meanings");
+	check(memcmp(&d, &was, sizeof(d)) == 0,
+	      "HWCONFIG: only tables of Xe2 and later have these keys");
 	d = was = device_of("lnl");
 	bad = 0;
 	for (size_t i = 0; i < LEN(lengths); i++) {
@@ -526,7 +529,7 @@ static void test_hwconfig(void)
 	put_key(4, 1, UINT32_MAX);
 	put_key(1, 1, UINT32_MAX);
 	oadevice_hwconfig(&d, edge_str(reply, reply_n));
-	check_u64(d.var[OV_COLOR_PIPE], 0xfffffffe00000001, "HWCONFIG: the largest product");
+	check_u64(d.var[OV_COLOR_PIPE], 0xfffffffe00000001, "HWCONFIG: the largest product fits");
 }
 
 static void test_clocks(void)
@@ -538,7 +541,7 @@ static void test_clocks(void)
 	} rows[] = {
 		{ "acmgt3", 19200000, 19200000, 0 }, { "acmgt3", 38400000, 19200000, 1 }, { "acmgt3", 38400000, 9600000, 2 },
 		{ "acmgt3", 38400000, 4800000, 3 }, { "tglgt2", 38400000, 19200000, 1 }, { "pvc", 25000000, 12500000, 1 },
-		/* unknown, or no such ratio: that of the platform */
+		/* unknown, or an impossible ratio: that of the platform is used */
 		{ "acmgt3", 19200000, 0, 1 }, { "tglgt2", 19200000, 0, 0 }, { "acmgt3", 19200000, 1200000, 1 },
 		{ "acmgt3", 19200000, 19200001, 1 },
 	};
@@ -564,7 +567,7 @@ static void test_numbers(void)
 		{ "L3BankTotalCount 18446744073709551615", OV_L3_BANK, UINT64_MAX }, { "$SqidiTotalCount 3", OV_SQIDI, 3 },
 		{ "L3BankTotalCount 18446744073709551616", OV_L3_BANK, 0 }, { "L3BankTotalCount 12x", OV_L3_BANK, 0 },
 		{ "L3BankTotalCount", OV_L3_BANK, 0 }, { "L3BankTotalCount -1", OV_L3_BANK, 0 },
-		/* what other records have, masks and slices */
+		/* other records contain these: masks and slices */
 		{ "EuCoresTotalCount 9", OV_EUS, 0 }, { "GpuTimestampFrequency 9", OV_TS_HZ, 0 }, { "SliceMask 9", OV_SLICE_MASK, 0 },
 		{ "GtSlice1 1", OV_GT_SLICE, 0 }, { "L3BankTotalCount 5\nL3BankTotalCount 0", OV_L3_BANK, 5 }, { "", OV_L3_BANK, 0 }, { "\n \n", OV_L3_BANK, 0 },
 	};
@@ -582,7 +585,7 @@ static void test_numbers(void)
 	for (u8 var = OV_THREADS; var < OV_NUMBERS; var++)
 		d.var[var] = UINT64_MAX - var;
 	put_oadevice(&b, &d);
-	check(!b.full && b.n < 1024, "all numbers of a device fit into the room for them");
+	check(!b.full && b.n < 1024, "the text has room for all numbers of a device");
 	oadevice_init(&again, 1, NULL);
 	oadevice_read(&again, edge_str(text, b.n));
 	for (u8 var = OV_THREADS; var < OV_NUMBERS; var++)
@@ -592,7 +595,8 @@ static void test_numbers(void)
 	b.n = 0;
 	oadevice_read(&again, (struct str)STR("GraphicsVersion 3510 EuThreadsCount 10"));
 	put_oadevice(&b, &again);
-	check(is_named(again.platform, "lnl") && again.var[OV_THREADS] == 10, "a known platform is kept");
+	check(is_named(again.platform, "lnl") && again.var[OV_THREADS] == 10,
+	      "a recorded name does not replace a known platform");
 	check_str(str_of(text, b.n), "EuThreadsCount 10\nGraphicsVersion 3510\n", "only known numbers are written");
 }
 
@@ -689,8 +693,8 @@ static bool is_counted(const struct oafamily *f, struct str letter, u64 n)
 	return n < 36 && (n < 7 || n > 20 || has_reg(f, OREG_FLEX, flex[(n - 7) / 2]));
 }
 
-/* The depth of the stack after an equation; 0: it is invalid. seen: how many rows it may refer
- * to. */
+/* Returns the depth of the stack after an equation; 0: it is invalid. seen: the number of rows
+ * to which it may refer. */
 static size_t equation_depth(const struct oafamily *f, u8 bit, const char *equation, size_t seen)
 {
 	static const char *const ops = " UADD USUB UMUL UDIV FADD FSUB FMUL FDIV UMIN FMAX AND << >> && UGT ULTE UGTE ULT ";
@@ -735,7 +739,8 @@ static void test_basic(void)
 {
 	size_t bad = 0, rows;
 
-	check(oabasic.origin == OM_BASIC && !oabasic.text.p, "the origin of the built-in metric sets");
+	check(oabasic.origin == OM_BASIC && !oabasic.text.p,
+	      "the built-in metric sets name their origin");
 	for (size_t i = 0; i < noafamilies; i++) {
 		const struct oafamily *f = &oafamilies[i];
 
@@ -745,7 +750,7 @@ static void test_basic(void)
 			bad += !strcmp(f->guid, oafamilies[k].guid) || !strcmp(f->name, oafamilies[k].name);
 		bad += f->nregs[OREG_FLEX] && !strcmp(f->name, "hsw");
 	}
-	check_u64(bad, 0, "the families have different names and different random UUIDs");
+	check_u64(bad, 0, "families have different names and different random UUIDs");
 	for (size_t i = 0; i < noafamilies; i++) {
 		const struct oafamily *f = &oafamilies[i];
 		u8 bit = (u8)(1 << i);
@@ -764,7 +769,8 @@ static void test_basic(void)
 			     (oabasic_max[r->max] && equation_depth(f, bit, oabasic_max[r->max], k) != 1)) && ++bad)
 				note("%s: %s", f->name, r->name);
 		}
-		check(bad == 0 && rows > 15, "%s: %zu different counters that count", f->name, rows);
+		check(bad == 0 && rows > 15,
+		      "%s: number of different counters that count: %zu", f->name, rows);
 	}
 	for (size_t k = bad = 0; k < noabasic_rows; k++)
 		bad += !oabasic_rows[k].families || oabasic_rows[k].families >> noafamilies;
@@ -788,7 +794,8 @@ static void test_basic(void)
 	check_u64(bad, 0, "xe2: the upper word of every event register is set to 0, as in the metric files");
 	check(!equation_depth(&oafamilies[1], 2, "A 1", 9) && !equation_depth(&oafamilies[1], 2, "$Nothing", 9) &&
 	      !equation_depth(&oafamilies[1], 2, "1 UADD", 9) && !equation_depth(&oafamilies[1], 2, "A 20 READ", 9) &&
-	      equation_depth(&oafamilies[1], 2, "1 1", 9) == 2, "these checks can fail");
+	      equation_depth(&oafamilies[1], 2, "1 1", 9) == 2,
+	      "the checks of equations and registers find errors");
 }
 
 /* --- comparison with the public metric files -------------------------------------------------- */
@@ -826,8 +833,8 @@ static bool same_words(struct str a, const char *b)
 	return true;
 }
 
-/* How often the counter of a row occurs in the sets of a chipset, and how often it equals the
- * row. */
+/* Returns how often the counter of a row occurs in the sets of a chipset, and how often it
+ * equals the row. */
 static u16 in_xml[PLATFORMS][128], as_row[PLATFORMS][128];
 
 static void count_counter(struct str tag, const struct oaplatform *p)
@@ -872,8 +879,8 @@ static void test_files(void)
 	for (size_t i = 0; i < noaplatforms; i++)
 		for (size_t k = 0; k < noabasic_rows; k++) {
 			seen += as_row[i][k];
-			/* CNL's equation has another order. PVC's says EuSubslices for XeCore, and
-			 * counts events. */
+			/* CNL's equation has another order. PVC's equation has EuSubslices
+			 * instead of XeCore, and counts events. */
 			if (in_xml[i][k] && !as_row[i][k] &&
 			    !(i == CNL && !strcmp(oabasic_rows[k].name, "EuThreadOccupancy")) &&
 			    !(i == PVC && !strncmp(oabasic_rows[k].name, "Slm", 3)) && ++bad)

@@ -1,7 +1,6 @@
-/* t_oalive.c - sources/oa/oastream.c against a driver whose answers are truncated, too long or
- * invalid; and the arithmetic of sampling periods; streams of EU stalls, too. tests/boot/oa.c checks
- * correct answers.
- * SPDX-License-Identifier: MIT */
+/* t_oalive.c - unit test of sources/oa/oastream.c with a driver whose answers are truncated, too
+ * long or invalid; arithmetic of sampling periods; streams of EU stalls. tests/boot/oa.c tests
+ * correct answers. SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -78,12 +77,13 @@ static void test_params(void)
 				    PARAM_CS_HZ, PARAM_PERF_REVISION, PARAM_OA_HZ };
 	static const u32 kernel[] = { 4, 32, 33, 34, 46, 47, 51, 54, 57 };
 
-	check(LEN(ours) == LEN(kernel) && memcmp(ours, kernel, sizeof(kernel)) == 0, "the numbers of parameters");
+	check(LEN(ours) == LEN(kernel) && memcmp(ours, kernel, sizeof(kernel)) == 0,
+	      "the parameters have the numbers of the kernel's i915_drm.h");
 }
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-/* The period that is used if one is requested; max_hz: of the GPU's clock. */
+/* Returns the period that is used for a requested one; max_hz: of the GPU's clock. */
 static u64 chosen(u64 period, u64 max_hz)
 {
 	static struct oalive live;
@@ -158,15 +158,18 @@ static void test_units(void)
 		}
 	check_u64(found, 2 * (n + 1 - first), "OA units: each is found only when it is complete in the answer");
 	answer.n = n;
-	check(xe_unit(&l, &of_video, false, &unit) == 0 && l.unit == 7, "the OA unit of an engine");
-	check_u64(l.dev.var[OV_COMPUTE_ENGINE], 0, "it counts for no compute engine");
+	check(xe_unit(&l, &of_video, false, &unit) == 0 && l.unit == 7,
+	      "OA units: the unit of an engine is found");
+	check_u64(l.dev.var[OV_COMPUTE_ENGINE], 0,
+	          "OA units: the unit of an engine counts for no compute engine");
 	check(xe_unit(&l, &any, true, &unit) == 0 && l.unit == 7 && l.dev.var[OV_TS_HZ] == 38400000,
-	      "the OA unit of the media engines");
+	      "OA units: the unit of the media engines is found");
 	put_unit(text + sizeof(struct xe_units), 3, 0, 19200000, UINT64_MAX / 8 + 2);
 	check(xe_unit(&l, &any, false, &unit) == -ENODEV && l.what,
-	      "an OA unit with more engines than the answer has bytes is refused");
+	      "OA units: a unit with more engines than the answer has bytes is refused");
 	answer.n = oa_bytes_table.ready + 1;
-	check(xe_unit(&l, &any, false, &unit) == -EFBIG, "an answer that is too long is refused");
+	check(xe_unit(&l, &any, false, &unit) == -EFBIG,
+	      "OA units: an answer that is too long is refused");
 }
 
 /* The units of a GPU with two media slices: one for the system agent, which counts for no engine,
@@ -194,7 +197,8 @@ static void test_media_units(void)
 	check(xe_unit(&l, &any, true, &unit) == 0 && l.unit == 2,
 	      "media: the unit of the first video engine, not the first one that is not OAG");
 	check(xe_unit(&l, &any, false, &unit) == 0 && l.unit == 0, "render: the unit of the whole GPU");
-	check_u64(l.dev.var[OV_COMPUTE_ENGINE], 1, "it counts for one compute engine");
+	check_u64(l.dev.var[OV_COMPUTE_ENGINE], 1,
+	          "render: the unit of the whole GPU counts for one compute engine");
 	check(xe_unit(&l, &second, true, &unit) == 0 && l.unit == 3, "media: the unit that counts for the requested engine");
 	check(xe_unit(&l, &enhance, true, &unit) == 0 && l.unit == 2, "media: the unit of a video enhancement engine");
 	check(xe_unit(&l, &absent, true, &unit) == -EINVAL && l.remedy, "media: no unit counts for that engine");
@@ -227,9 +231,10 @@ static void test_topology(void)
 		changes += l.topology_n != was;
 		was = l.topology_n;
 	}
-	check_u64(changes, 2, "topology: it grows with each complete mask");
+	check_u64(changes, 2, "topology: the text grows with each complete mask");
 	check_u64(l.topology_n, 16 + 1 + 1 + 4, "topology: one slice with four cores of eight EUs has 22 bytes");
-	check(l.dev.var[OV_SUBSLICES] == 4 && l.dev.var[OV_EUS] == 32, "topology: it has four subslices and 32 EUs");
+	check(l.dev.var[OV_SUBSLICES] == 4 && l.dev.var[OV_EUS] == 32,
+	      "topology: one slice with four cores of eight EUs has four subslices and 32 EUs");
 	memcpy(text, &huge, sizeof(huge));
 	l.topology_n = 0;
 	xe_topology(&l);
@@ -287,15 +292,17 @@ static void test_read(void)
 	rest = (struct str){ b, b + n };
 	while (oarec_next(&rest, false, &r))
 		good += r.type == OT_SAMPLE && str_len(r.body) == SIZE && memcmp(r.body.p, reports + good * SIZE, SIZE) == 0;
-	check(good == 4 && rest.p == rest.e, "oa_read keeps the contents and the order of the reports");
+	check(good == 4 && rest.p == rest.e,
+	      "oa_read keeps the contents and the order of the reports");
 
-	/* As many reports as fit: headers are inserted where reports were. */
+	/* As many reports as fit are read: headers are inserted between the reports. */
 	check(write(fds[1], reports, sizeof(reports)) == sizeof(reports), "setup: four more reports");
 	n = oa_read(&l, b, 4 * (SIZE + 8) - 1);
 	check_u64((u64)n, 3 * (SIZE + 8), "a buffer one byte too small for four reports gets three");
 	check(memcmp(b + 2 * (SIZE + 8) + 8, reports + 2 * SIZE, SIZE) == 0,
-	      "the last of the three reports is complete");
-	check_u64((u64)oa_read(&l, b, SIZE + 8), SIZE + 8, "the next call reads the fourth report");
+	      "the last of the three reports that fit is complete");
+	check_u64((u64)oa_read(&l, b, SIZE + 8), SIZE + 8,
+	          "the next oa_read reads the fourth report");
 	check(memcmp(b + 8, reports + 3 * SIZE, SIZE) == 0, "the fourth report is complete");
 	close(fds[1]);
 	check(oa_read(&l, b, sizeof(b)) == -ENODEV && l.what, "the end of the stream is reported as a removed GPU");
@@ -362,8 +369,8 @@ static void test_stalls_layout(void)
 	      "EU stalls: the version of the GT decides the layout");
 }
 
-/* Makes the driver's answer: all rates of drivers/gpu/drm/xe/xe_eu_stall.c. n: what it says their
- * number is. */
+/* Makes the driver's answer with all rates of drivers/gpu/drm/xe/xe_eu_stall.c. n: the number of
+ * rates that the answer states. */
 static void answer_rates(u64 record, u64 buffer, u64 n)
 {
 	static char text[sizeof(struct xe_stalls) + 7 * sizeof(u64)];
@@ -390,9 +397,11 @@ static void test_stalls_period(void)
 
 	for (size_t i = 0; i < LEN(periods); i++) {
 		answer_rates(64, 512 << 10, 7);
-		check_u64(period_chosen(periods[i][0]), periods[i][1], "EU stalls: a wish of %llu clocks", (unsigned long long)periods[i][0]);
+		check_u64(period_chosen(periods[i][0]), periods[i][1],
+		          "EU stalls: the period for a requested one of %llu clocks",
+		          (unsigned long long)periods[i][0]);
 	}
-	check_u64(l.buffer, 512 << 10, "EU stalls: the size of a core's buffer");
+	check_u64(l.buffer, 512 << 10, "EU stalls: size of the buffer of a core");
 	for (size_t n = 0; n <= 7 * sizeof(u64); n++) {
 		answer_rates(64, 512 << 10, UINT64_MAX);
 		answer.n = sizeof(struct xe_stalls) + n;
@@ -401,9 +410,10 @@ static void test_stalls_period(void)
 	check_u64(bad, 0, "EU stalls: only the periods that are in the answer are chosen");
 	answer.p = (const char *)halves;
 	answer.n = sizeof(halves);
-	check_u64(period_chosen(150), 100, "EU stalls: of two periods that are as near, the shorter one; never 0");
+	check_u64(period_chosen(150), 100,
+	          "EU stalls: of two equally near periods the shorter one is chosen, but never 0");
 	answer_rates(64, 512 << 10, 0);
-	check(!period_chosen(0) && l.what, "EU stalls: without periods");
+	check(!period_chosen(0) && l.what, "EU stalls: an answer without periods is an error");
 	answer_rates(32, 512 << 10, 7);
 	check(!period_chosen(0), "EU stalls: samples of another size are refused");
 	answer_rates(64, 0, 7);
@@ -421,8 +431,9 @@ static void test_stalls_read(void)
 	l.fd = fds[0];
 	check_u64((u64)stalls_read(&l, b, 2 * STALL_BYTES - 1), STALL_BYTES, "EU stalls: as many samples are read as fit");
 	check(stalls_read(&l, b, sizeof(b)) == 3 * STALL_BYTES && memcmp(b, samples + STALL_BYTES, 3 * STALL_BYTES) == 0,
-	      "EU stalls: the other samples follow, unchanged");
-	check(fcntl(fds[0], F_SETFL, O_NONBLOCK) == 0 && stalls_read(&l, b, sizeof(b)) == 0, "EU stalls: nothing to read now");
+	      "EU stalls: the next read has the other samples, unchanged");
+	check(fcntl(fds[0], F_SETFL, O_NONBLOCK) == 0 && stalls_read(&l, b, sizeof(b)) == 0,
+	      "EU stalls: a read without new samples returns nothing");
 	close(fds[1]);
 	check(stalls_read(&l, b, sizeof(b)) == -ENODEV && l.what && l.remedy, "EU stalls: the end of the stream is an error with a remedy");
 	close(fds[0]);
@@ -431,7 +442,8 @@ static void test_stalls_read(void)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* The remedy that the user is told, or NULL. The bits stand for the options that were given. */
+/* Returns the remedy in the user's message, or NULL. The bits stand for the options that were
+ * given. */
 static void test_remedies(void)
 {
 	static const struct {
@@ -489,7 +501,7 @@ static void test_remedies(void)
 		const char *want = cases[i].remedy;
 
 		l.dev.xe = cases[i].xe;
-		l.remedy = want ? NULL : "of an earlier error";
+		l.remedy = want ? NULL : "remedy of an earlier error";
 		fail(&l, cases[i].call, cases[i].asked, -cases[i].error);
 		if (!check(want ? l.remedy && !strcmp(l.remedy, want) : !l.remedy, "%s, call %u, row %zu: %s",
 			   cases[i].xe ? "xe" : "i915", cases[i].call, i, want ? want : "no remedy"))
@@ -500,7 +512,8 @@ static void test_remedies(void)
 	check(!strcmp(l.what, no_oa), "a set for a GPU without OA: %s", l.what);
 	l.dev.xe = false;
 	fail(&l, C_STALLS, BIT(A_OTHER) | 1, -ENODEV);
-	check(strstr(l.what, "only xe samples EU stalls") == l.what, "another driver, whatever is asked: %s", l.what);
+	check(strstr(l.what, "only xe samples EU stalls") == l.what,
+	      "EU stalls of another driver are refused, whatever is requested: %s", l.what);
 	l.dev.xe = was;
 }
 
@@ -525,7 +538,7 @@ static void test_words(void)
 	      "a set that only the kernel had and that was removed is an error");
 	l.dev.xe = false;
 	p.format = oaformat_by_name((struct str)STR("A32u40_A4u32_B8_C8"));
-	check(oa_start(&l, &s, &p) == -ENOENT, "no stream is opened without its set");
+	check(oa_start(&l, &s, &p) == -ENOENT, "a stream is not opened without its set");
 	l.dev.xe = true;
 }
 

@@ -165,7 +165,7 @@ static void t_text(void)
 		struct str in = edge_str(cases[i][0], strlen(cases[i][0]));
 		size_t n = xml_text(in, b, sizeof(b)), want = strlen(cases[i][1]);
 
-		check_str((struct str){ b, b + n }, cases[i][1], "entities: %s", cases[i][0]);
+		check_str((struct str){ b, b + n }, cases[i][1], "entities in %s", cases[i][0]);
 		in = edge_str(cases[i][0], strlen(cases[i][0]));
 		check(xml_text(in, b, want) == want && xml_text(in, b, want - 1) == want,
 		      "entities: the limits of the buffer for %s", cases[i][0]);
@@ -182,7 +182,7 @@ static struct oaprog prog, prog2;
 static char text_b[1 << 19], why_b[256];
 static struct buf why;
 
-/* Compiles a set with the given counter elements. */
+/* Compiles a set with these counter elements. */
 static bool make(const char *counters, const struct oadevice *d)
 {
 	static struct oafile f;
@@ -254,7 +254,7 @@ static void t_operators(void)
 		{ A(5) A(2) A(3) "UADD UMUL " A(2) A(3) "UADD UDIV", UINT64_C(1) << 63, 0x1p63 },
 		{ A(5) A(2) "UMUL " A(5) A(3) "UMUL 15 UDIV UDIV", 50, 50 },
 		{ A(5) A(2) "UMUL 20 UDIV 4 UMUL 2 UDIV", UINT64_C(1) << 63, 0x1p63 },
-		/* one that is added or compared, or becomes a double, has 64 */
+		/* a product that is added or compared, or that becomes a double, has 64 bits */
 		{ A(5) A(2) "UMUL 7 UADD 2 UDIV", 3, 3 }, { A(5) A(3) "UMUL 2 FDIV", UINT64_C(1) << 62, 0x1p62 },
 		{ A(5) A(2) "FMUL 2 UDIV", 0, 0 }, { A(5) A(2) "UMUL 1 UGT", 0, 0 }, { A(2) A(5) A(2) "UMUL UDIV", 0, 0 },
 		/* the order of the operands on the stack */
@@ -298,7 +298,7 @@ static void t_operators(void)
 	      "an equation of constants has one instruction");
 }
 
-/* As many products as there may be wait for their divisors: 4 * 3 / (4 * 3 / ( ... / 3)). */
+/* As many products as possible wait for their divisors: 4 * 3 / (4 * 3 / ( ... / 3)). */
 static void t_deepest(void)
 {
 	enum { PRODUCTS = MAX_OPERANDS - 2 };
@@ -354,14 +354,15 @@ static void t_malformed(void)
 		put_z(&o, "'/>");
 		b[o.n] = '\0';
 		check(make(b, &devices2[0]) && prog.n == (depth < MAX_OPERANDS) && prog.bad == (depth == MAX_OPERANDS),
-		      "%zu values on the stack", depth);
+		      "malformed: %zu values on the stack", depth);
 	}
 	t_deepest();
 	check(make("<counter equation='1'/>", &devices2[0]) && prog.n == 0 && prog.bad == 1, "malformed: no name");
 	check(make("<counter symbol_name='X' equation='1'/><counter symbol_name='X' equation='2'/>", &devices2[0]) &&
 	      prog.n == 1 && prog.bad == 1, "malformed: a name that occurs twice");
 	check(make("<counter symbol_name='X' equation='1' availability='0'/><counter symbol_name='X' equation='2'/>", &devices2[0]) &&
-	      prog.n == 1 && prog.bad == 0, "a name that occurs twice, but only once on this device");
+	      prog.n == 1 && prog.bad == 0,
+	      "a name that occurs twice, but only once on this device, is accepted");
 	check(make("<counter symbol_name='X'/>", &devices2[0]) && prog.n == 0 && prog.bad == 1, "malformed: no equation");
 }
 
@@ -381,10 +382,11 @@ static void t_nocase(void)
 {
 	check(word_eq_nocase((struct str)STR("azAZ"), (struct str)STR("AZaz")) &&
 	      !word_eq_nocase((struct str)STR("@"), (struct str)STR("`")) &&
-	      !word_eq_nocase((struct str)STR("["), (struct str)STR("{")), "only letters have two cases");
+	      !word_eq_nocase((struct str)STR("["), (struct str)STR("{")),
+	      "only letters are compared without case");
 }
 
-/* A reference to the counter 65 is one to it alone, not to the first ones. */
+/* A reference to counter 65 is a reference to this counter alone, not to the first ones. */
 static void t_refers_far(void)
 {
 	char text[64 * 80];
@@ -394,7 +396,7 @@ static void t_refers_far(void)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "<counter symbol_name='N%d' equation='%d'/>", i, i);
 	snprintf(text + n, sizeof(text) - n, "<counter symbol_name='L' equation='$N65 $N64 UADD'/>");
 	check(make(text, &devices2[0]) && prog.n == 71 && prog.counters[70].needs[1] == 3 &&
-	      prog.counters[70].needs[0] == 0, "references: to the counters 64 and 65");
+	      prog.counters[70].needs[0] == 0, "references: to counters 64 and 65");
 }
 
 static void t_refers(void)
@@ -413,8 +415,10 @@ static void t_refers(void)
 	oaprog_eval(&prog, sum, v);
 	check(v[1].f > 2.49 && v[1].f < 2.51 && v[2].u == 15 && v[3].u == 1067,
 	      "references: each value has its own type");
-	check(oaprog_max(&prog, 2, sum, v, &max) && max.u == 10750, "references: in a maximum");
-	check(prog.slots[OA_A + 2] && prog.slots[OA_B + 1] && !prog.slots[OA_A + 3], "slots: those of all counters");
+	check(oaprog_max(&prog, 2, sum, v, &max) && max.u == 10750,
+	      "references: a maximum refers to another counter");
+	check(prog.slots[OA_A + 2] && prog.slots[OA_B + 1] && !prog.slots[OA_A + 3],
+	      "slots: those of all counters are needed");
 	want[2] = true;
 	oaprog_select(&prog, want);
 	memset(v, 0, sizeof(v));
@@ -423,7 +427,7 @@ static void t_refers(void)
 	check(prog.counters[2].wanted && !prog.counters[0].wanted && !prog.counters[1].wanted,
 	      "selection: only the selected counter is marked");
 	check(prog.slots[OA_A + 2] && prog.slots[OA_C + 1] && !prog.slots[OA_B + 1],
-	      "slots: those of the selected counter and of its maximum");
+	      "slots: those of the selected counter and of its maximum are needed");
 	check(make("<counter symbol_name='A' data_type='uint64' equation='A 2 READ' max_equation='$SqidiTotalCount'/>"
 		   "<counter symbol_name='B' data_type='float' equation='$A $L3BankTotalCount UDIV' max_equation='100'/>"
 		   "<counter symbol_name='C' data_type='uint64' equation='$SqidiTotalCount $B UMUL'/>"
@@ -431,9 +435,11 @@ static void t_refers(void)
 	      "unknown variables: the set is compiled");
 	check(!prog.counters[0].unknown && prog.counters[1].unknown == 1u << OV_L3_BANK &&
 	      prog.counters[2].unknown == (1u << OV_L3_BANK | 1u << OV_SQIDI),
-	      "unknown variables: a counter knows those of its equation and of the counters it refers to");
+	      "unknown variables: a counter has those of its equation and of the counters to which "
+	      "it refers");
 	check(!oaprog_max(&prog, 0, sum, v, &max) && oaprog_max(&prog, 1, sum, v, &max),
-	      "unknown variables: a maximum that has one is not there, one that has none is");
+	      "unknown variables: a maximum with an unknown variable is missing, another one is "
+	      "known");
 	check(!prog.counters[3].unknown, "unknown variables: a mask, a mode or a missing slice may be 0");
 	check(make("<counter symbol_name='B' data_type='float' equation='1 $L3BankTotalCount UDIV'/>", &devices2[1]) &&
 	      !prog.counters[0].unknown, "unknown variables: none if the device has all numbers");
@@ -442,12 +448,13 @@ static void t_refers(void)
 	oaprog_select(&prog, want);
 	for (size_t i = 0; i < OA_SLOTS; i++)
 		none = none && !prog.slots[i];
-	check(none, "slots: none if nothing is selected");
+	check(none, "slots: none are needed if no counter is selected");
 
 	make("<counter symbol_name='A' equation='$B'/><counter symbol_name='B' equation='1'/>", &devices2[0]);
-	check(prog.bad == 1 && strcmp(left(), "B") == 0, "references: not to a later counter");
+	check(prog.bad == 1 && strcmp(left(), "B") == 0,
+	      "references: a later counter is malformed");
 	make("<counter symbol_name='A' equation='$A'/>", &devices2[0]);
-	check(prog.bad == 1 && prog.n == 0, "references: not to the counter itself");
+	check(prog.bad == 1 && prog.n == 0, "references: the counter itself is malformed");
 	make("<counter symbol_name='A' equation='FOO'/><counter symbol_name='B' equation='$A 1 UADD'/>"
 	     "<counter symbol_name='C' equation='$B'/><counter symbol_name='D' equation='2'/>", &devices2[0]);
 	check(prog.bad == 1 && strcmp(left(), "D") == 0,
@@ -759,12 +766,13 @@ static void t_pack(void)
 	p = packed(both, 2);
 	check(p.p && oafile_detect(&again, p), "a pack of two files is recognized");
 	for (size_t i = 0; i < 5; i++)
-		check(oaset_next(&again, &at, &s), "a set of the pack of two files");
+		check(oaset_next(&again, &at, &s),
+		      "the pack of two files has a set of its second file");
 	check(!oaset_next(&again, &at, &s) && str_eq(s.name, S("Basic")) && str_eq(s.chipset, S("gen9")),
 	      "the pack of two files has no other sets");
 	why.n = 0;
 	check(!oapack_make(&packer, small, &xml, 1, &why) && packer.heap.full && why.n > 0,
-	      "a pack that does not fit is an error with a message");
+	      "a pack without room is an error with a message");
 }
 
 static void t_basic(void)
@@ -795,7 +803,7 @@ static void t_basic(void)
 
 /* --- hostile bytes ---------------------------------------------------------------------------- */
 
-/* All texts that were read must be within the input or the program. */
+/* All texts that were read must be in the input or in the program. */
 static bool feed_file(struct str text)
 {
 	struct oafile f;
@@ -805,7 +813,7 @@ static bool feed_file(struct str text)
 	union oaval v[MAX_OA_COUNTERS];
 	u32 regs[8][2];
 
-	/* Also what oafile_detect() refuses: a mapped file may have changed. */
+	/* Also bytes that oafile_detect() refuses: a mapped file may have changed. */
 	if (!oafile_detect(&f, text))
 		f = (struct oafile){ text, str_len(text) > 5 && text.p[5] == '\r' ? OM_PACK : OM_XML };
 	fill(sum);
@@ -908,8 +916,8 @@ static void write_variables(FILE *out, const struct oadevice *d)
 	}
 }
 
-/* Fills in the counts of so many seconds: those of clocks are exact, the others are random, up to four
- * times the GPU's clock. Haswell's sets have the clock in B7, C2 or C7. */
+/* Fills in the counts of so many seconds: those of clocks are exact, the others are random, up
+ * to four times the GPU's clock. Haswell's sets have the clock in B7, C2 or C7. */
 static void fill_seconds(u64 *sum, u64 seconds, const struct oadevice *d, u64 hz)
 {
 	for (size_t i = 0; i < OA_SLOTS; i++)
@@ -918,7 +926,7 @@ static void fill_seconds(u64 *sum, u64 seconds, const struct oadevice *d, u64 hz
 	sum[OA_CLOCK] = sum[OA_B + 7] = sum[OA_C + 2] = sum[OA_C + 7] = seconds * hz;
 }
 
-/* Writes the input and results for the second evaluator. Whether XML and pack have equal
+/* Writes the input and results for the second evaluator. Returns whether XML and pack have equal
  * results. */
 static bool evaluate(FILE *out, const u64 *sum, union oaval *v)
 {
@@ -971,7 +979,7 @@ static void evaluate_long(FILE *out, const struct oadevice *d, struct figures *t
 
 /* --- the built-in sets, compared with the public files ---------------------------------------- */
 
-static u32 nfound[256]; /* how often each built-in set was found in a file */
+static u32 nfound[256]; /* how often a file contains each built-in set */
 
 /* Finds the built-in set that has the name of an XML's set and is for the same GPU. Returns its
  * number; LEN(nfound): there is none. */
@@ -985,8 +993,8 @@ static size_t builtin_find(const struct oaset *x, struct oaset *s)
 	return LEN(nfound);
 }
 
-/* Writes also the values of the built-in set for the second evaluator, which reads the equations of
- * the XML. */
+/* Also writes the values of the built-in set for the second evaluator, which reads the equations
+ * of the XML. */
 static bool builtin_same(const struct oaset *x, const struct oadevice *d, FILE *out)
 {
 	struct buf o[2] = { BUF(told[0]), BUF(told[1]) };
@@ -1021,7 +1029,7 @@ static void t_builtin(void)
 	 * has no ComputeBasic, and Ponte Vecchio no RenderBasic. */
 	check_u64(n, 2 * (22 + 14 - 7) - 3 - 1, "the number of built-in sets");
 	check_u64(invalid, 0, "each built-in set has a guid");
-	check_u64(missing, 0, "each built-in set is one of a public metric file");
+	check_u64(missing, 0, "each built-in set is also in a public metric file");
 }
 
 /* public: a file of IGT GPU Tools, whose basic sets are built in. */
@@ -1034,7 +1042,8 @@ static void one_file(const char *path, const char *name, bool public, FILE *out,
 	u64 sum[OA_SLOTS];
 	union oaval v[MAX_OA_COUNTERS];
 
-	if (!check(oafile_detect(&xml, text) && (p = packed(&xml, 1)).p && oafile_detect(&pack, p), "%s: is read and packed", name))
+	if (!check(oafile_detect(&xml, text) && (p = packed(&xml, 1)).p && oafile_detect(&pack, p),
+	           "%s: the file is read and packed", name))
 		return;
 	if (!check((public ? 6 : 4) * str_len(p) <= str_len(text), "%s: the pack, with descriptions, has at most a %s of its size",
 	           name, public ? "sixth" : "quarter"))
@@ -1067,12 +1076,14 @@ static void one_file(const char *path, const char *name, bool public, FILE *out,
 	all->times += t.times;
 	all->frequencies += t.frequencies;
 	if (public)
-		check_u64(builtin_differ, 0, "%s: its basic sets are built in, with the same guid, counters and registers", name);
+		check_u64(builtin_differ, 0,
+		          "%s: the basic sets of the file are built in, with the same guid, "
+		          "counters and registers", name);
 	all->sets += t.sets;
 	all->counters += t.counters;
 }
 
-/* Metric files, and how much is in them. */
+/* Metric files, and the number of their sets and counters. */
 struct files {
 	const char *name, *command; /* writes them to a folder, which is its argument */
 	size_t files, sets, counters;
@@ -1106,7 +1117,7 @@ static void t_metric_files(const struct files *f, bool public)
 	if (!check(mkdtemp(temporary_name(dir, sizeof(dir), "oametrics")), "%s: a folder is made", f->name))
 		return;
 	snprintf(b, sizeof(b), "%s %s && cd %s && find . -name 'oa-*.xml' | sort >list", f->command, dir, dir);
-	check(system(b) == 0, "%s: they are written", f->name);
+	check(system(b) == 0, "%s: the files are written to the folder", f->name);
 	snprintf(path, sizeof(path), "%s/values", dir);
 	out = fopen(path, "w");
 	snprintf(path, sizeof(path), "%s/list", dir);
@@ -1134,7 +1145,7 @@ static void t_metric_files(const struct files *f, bool public)
 		note("%s could not be removed", dir);
 }
 
-/* The metric files that tests/oa/gen_metrics.py invents, and the public ones. */
+/* The metric files that tests/oa/gen_metrics.py makes, and the public ones. */
 static void t_all_files(void)
 {
 	static const struct files invented = { "the invented metric files", "python3 -B tests/oa/gen_metrics.py", 36, 36 * 8 + 7,

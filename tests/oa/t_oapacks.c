@@ -1,6 +1,6 @@
-/* t_oapacks.c - unit test of sources/oa/oapacks.c: the pack that is built in, without the public files:
- * its sets, their counters, and that it has no byte too few. t_oametrics.c compares it with these files.
- * SPDX-License-Identifier: MIT */
+/* t_oapacks.c - unit test of sources/oa/oapacks.c: the sets of the built-in pack and their
+ * counters, and no byte is unused; without the public files. t_oametrics.c compares the pack
+ * with these files. SPDX-License-Identifier: MIT */
 #include "../../sources/oa/oapacks.c"
 
 #include "tests/unit.h"
@@ -36,14 +36,15 @@ int main(void)
 
 	/* 22 platforms of i915 and 14 of xe, of which 7 are the same; each has both sets, but Xe_HPG
 	 * has no ComputeBasic, and Ponte Vecchio no RenderBasic. */
-	check_u64(n, 2 * (22 + 14 - 7) - 3 - 1, "each set has its name, GPU, guid and counters");
-	check(counters > 10, "the last set has %u counters", counters);
+	check_u64(n, 2 * (22 + 14 - 7) - 3 - 1,
+	          "built-in pack: each set has its name, GPU, guid and counters");
+	check(counters > 10, "built-in pack: the last set has %u counters", counters);
 	check(oapack.origin == OM_PACK && oafile_detect(&f, oapack.text) && f.origin == OM_PACK,
-	      "it is a pack");
+	      "the built-in pack is recognized as a pack");
 	for (size_t i = 1; i < 4; i++) {
 		cut = edge_str(oapack.text.p, str_len(oapack.text) - i);
 		check(!oafile_detect(&f, cut) || sets_of(&f, &counters) < n,
-		      "without its last %zu bytes a set is missing", i);
+		      "built-in pack without its last %zu bytes: a set is missing", i);
 	}
 	return unit_end();
 }

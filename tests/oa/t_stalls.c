@@ -1,5 +1,5 @@
-/* t_stalls.c - samples of EU stalls: the layouts of all GPUs, and records of recordings.
- * SPDX-License-Identifier: MIT */
+/* t_stalls.c - unit test of perfstream.c: samples of EU stalls: the layouts of all GPUs,
+ * and records of recordings. SPDX-License-Identifier: MIT */
 #include "unit.h"
 
 /* The expected layouts: the members of struct xe_eu_stall_data_pvc, _xe2 and _xe3p of
@@ -70,8 +70,10 @@ static void test_layouts(void)
 				bad += !stall_next(f, &at, &s) || at.p != at.e || count_of(f, &s, layouts[i].members[n].name) != 0x5a ||
 				       s.ip != (0x123456789abcdef & mask) * 8;
 			}
-		check_u64(bad, 0, "%s: the address and each count are where the driver has them", layouts[i].gpu);
-		check_u64(reasons_of(f), n, "%s: it has no other reason", layouts[i].gpu);
+		check_u64(bad, 0,
+		          "%s: the address and each count are at the places of the driver",
+		          layouts[i].gpu);
+		check_u64(reasons_of(f), n, "%s: the layout has no other reason", layouts[i].gpu);
 	}
 }
 
@@ -83,7 +85,7 @@ static void test_versions(void)
 	      "GPUs after Xe3p have its layout");
 }
 
-/* Every truncation of three samples, in front of a page that faults. */
+/* Every truncation of three samples, before an inaccessible page. */
 static void test_truncated(void)
 {
 	char samples[3 * STALL_BYTES];
@@ -100,7 +102,7 @@ static void test_truncated(void)
 			whole++;
 		bad += whole != n / STALL_BYTES || str_len(s) != n % STALL_BYTES;
 	}
-	check_u64(bad, 0, "of truncated samples the whole ones are read, and the rest stays");
+	check_u64(bad, 0, "of truncated samples, the complete ones are read, and the rest is kept");
 }
 
 static void test_records(void)
@@ -121,11 +123,15 @@ static void test_records(void)
 			bad += !oarec_next(&s, xe, &r) || r.type != types[i] || str_len(r.body) != sizeof(body) || s.p != s.e;
 			bad += r.number < 1 << 17;
 		}
-	check_u64(bad, 0, "records of stalls are read as they were written, and their types are above those of IGT");
+	check_u64(bad, 0,
+	          "records of stalls are read as they were written, and their types are larger "
+	          "than those of IGT");
 	check(oarec_stalls(r.body, &ns, &samples) && ns == 0x030201 && str_len(samples) == STALL_BYTES,
-	      "a record has the time and the samples");
-	check(oarec_stalls((struct str){ body, body + 8 }, &ns, &samples) && samples.p == samples.e, "a record may have no sample");
-	check(!oarec_stalls((struct str){ body, body + 7 }, &ns, &samples), "a record without a whole time is refused");
+	      "a record of stalls has a time and samples");
+	check(oarec_stalls((struct str){ body, body + 8 }, &ns, &samples) && samples.p == samples.e,
+	      "a record of stalls may have no sample");
+	check(!oarec_stalls((struct str){ body, body + 7 }, &ns, &samples),
+	      "a record of stalls with a truncated time is refused");
 }
 
 int main(void)
