@@ -1,5 +1,5 @@
-/* t_perfdata.c - perf.data files, checked against the specification of the format.
- * SPDX-License-Identifier: MIT */
+/* t_perfdata.c - unit test of views/perfdata.c: perf.data files, compared with the specification
+ * of the format. SPDX-License-Identifier: MIT */
 #include "unit.h"
 
 static char file[1 << 20];
@@ -142,12 +142,14 @@ static void t_hide_fields(void)
 	check(prec_decode((struct str){ (char *)words, (char *)(words + 6) }, &format, &r) && str_len(r.payload) == size,
 	      "the fields of a tracepoint are decoded");
 	perfdata_record(&d, &r, 1 << PM_USER);
-	check(d.b.n == sizeof(words) && memcmp(buffer, words, sizeof(words)) == 0, "they are not hidden with those of user code");
+	check(d.b.n == sizeof(words) && memcmp(buffer, words, sizeof(words)) == 0,
+	      "the fields of a tracepoint are not hidden with addresses of user code");
 	d.b.n = 0;
 	words[1] = 0;
 	memset((char *)(words + 3) + sizeof(size), 0, size);
 	perfdata_record(&d, &r, 1 << PM_KERNEL);
-	check(d.b.n == sizeof(words) && memcmp(buffer, words, sizeof(words)) == 0, "they are hidden with those of the kernel");
+	check(d.b.n == sizeof(words) && memcmp(buffer, words, sizeof(words)) == 0,
+	      "the fields of a tracepoint are hidden with addresses of the kernel");
 }
 
 /* A map with a build ID instead of the numbers of a file, and the list of build IDs. */
@@ -165,40 +167,46 @@ static void t_ids(void)
 	r.build_id = id;
 	perfdata_synthesize(&d, &r);
 	check(prec_decode((struct str){ buffer, buffer + d.b.n }, &(struct pformat){ 0 }, &got) && str_eq(got.build_id, id) &&
-	      str_eq(got.name, map.name) && got.prot == 5 && got.flags == 2 && got.pgoff == 0x3000, "MMAP2 with a build ID");
+	      str_eq(got.name, map.name) && got.prot == 5 && got.flags == 2 && got.pgoff == 0x3000,
+	      "MMAP2 has a build ID");
 	r.build_id.e = r.build_id.p + 16;
 	d.b.n = 0;
 	perfdata_synthesize(&d, &r);
 	check(prec_decode((struct str){ buffer, buffer + d.b.n }, &(struct pformat){ 0 }, &got) &&
-	      str_eq(got.build_id, r.build_id) && str_eq(got.name, map.name), "MMAP2 with one of 16 bytes");
-	check(perfdata_build_id(&b, PM_USER, r.build_id, name), "an entry of the list");
+	      str_eq(got.build_id, r.build_id) && str_eq(got.name, map.name),
+	      "MMAP2 has a build ID of 16 bytes");
+	check(perfdata_build_id(&b, PM_USER, r.build_id, name),
+	      "an entry of the list of build IDs has its size");
 	memcpy(half, to + 4, sizeof(half));
 	memcpy(&pid, to + 8, sizeof(pid));
 	check(b.n == 36 + 64 && half[0] == (PM_USER | 1 << 15) && half[1] == b.n && pid == UINT32_MAX,
-	      "its header has the mode and its size; all processes have it");
-	check(memcmp(to + 12, "0123456789abcdef\0\0\0\0\20\0\0\0/bin/true\0", 34) == 0, "the ID, its length, the name");
+	      "the header of an entry has the mode and its size; the entry is of all processes");
+	check(memcmp(to + 12, "0123456789abcdef\0\0\0\0\20\0\0\0/bin/true\0", 34) == 0,
+	      "an entry has the build ID, its length and the name of the file");
 	check(perfdata_build_id(&b, PM_USER, id, name) && !perfdata_build_id(&b, PM_USER, id, name) && b.n == 200 && !b.full,
-	      "an entry without room is left out");
-	check(!perfdata_build_id(&b, PM_USER, (struct str)STR("0123456789abcdefghijk"), name), "an ID of 21 bytes is left out");
+	      "an entry of the list without room is left out");
+	check(!perfdata_build_id(&b, PM_USER, (struct str)STR("0123456789abcdefghijk"), name),
+	      "a build ID of 21 bytes is left out");
 }
 
 static void t_header(void)
 {
 	u64 attrs = u64_at(24), ids;
 
-	check(memcmp(file, "PERFILE2", 8) == 0 && u64_at(8) == 104, "the magic and the size of the header");
-	check_u64(u64_at(16), sizeof(attr_a) + 16, "the size of an attribute");
-	check_u64(u64_at(32), 2 * (sizeof(attr_a) + 16), "the size of all attributes");
+	check(memcmp(file, "PERFILE2", 8) == 0 && u64_at(8) == 104, "header: magic and size");
+	check_u64(u64_at(16), sizeof(attr_a) + 16, "header: size of an attribute");
+	check_u64(u64_at(32), 2 * (sizeof(attr_a) + 16), "header: size of all attributes");
 	check(file[attrs] == 'a' && file[attrs + u64_at(16)] == 'b', "the attributes are complete");
 	ids = u64_at(attrs + sizeof(attr_a));
 	check(u64_at(attrs + sizeof(attr_a) + 8) == 24 && u64_at(ids) == 11 && u64_at(ids + 16) == 13,
-	      "the IDs of the first event");
+	      "IDs of the first event");
 	ids = u64_at(attrs + u64_at(16) + sizeof(attr_a));
-	check(u64_at(attrs + u64_at(16) + sizeof(attr_a) + 8) == 8 && u64_at(ids) == 21, "the IDs of the second event");
-	check_u64(u64_at(72), 1 << 4 | 1 << 6 | 1 << 12 | 1 << 29, "the bit mask of features");
+	check(u64_at(attrs + u64_at(16) + sizeof(attr_a) + 8) == 8 && u64_at(ids) == 21,
+	      "IDs of the second event");
+	check_u64(u64_at(72), 1 << 4 | 1 << 6 | 1 << 12 | 1 << 29, "header: bit mask of features");
 }
 
-/* Our own decoder must read the synthesized records. */
+/* The program's own decoder must read the synthesized records. */
 static void t_made(void)
 {
 	u64 at = u64_at(40);
@@ -226,12 +234,13 @@ static void t_features(void)
 	}
 	check_u64(end, file_n, "the last feature ends at the end of the file");
 	check_u64(u32_at(u64_at(table)), 64, "a string is padded to 64 bytes");
-	check_str(str_z(file + u64_at(table) + 4), "6.1", "the kernel release");
-	check_str(str_z(file + u64_at(table + 16) + 4), "riscv64", "the machine");
+	check_str(str_z(file + u64_at(table) + 4), "6.1", "features: kernel release");
+	check_str(str_z(file + u64_at(table + 16) + 4), "riscv64", "features: machine");
 	end = u64_at(table + 32);
 	check(u32_at(end) == 2 && u32_at(end + 4) == sizeof(attr_a) && file[end + 8] == 'a' &&
-	      u32_at(end + 8 + sizeof(attr_a)) == 3, "the descriptions of events");
-	check_str(str_z(file + end + 8 + sizeof(attr_a) + 8), "cycles", "the name of an event");
+	      u32_at(end + 8 + sizeof(attr_a)) == 3, "features: descriptions of events");
+	check_str(str_z(file + end + 8 + sizeof(attr_a) + 8), "cycles",
+	          "features: name of an event");
 	end = u64_at(table + 48);
 	check(u32_at(end) == 7 && u64_at(end + 4) == (1ull << 40 | 5), "numbers have 4 and 8 bytes");
 }

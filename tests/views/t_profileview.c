@@ -1,5 +1,5 @@
-/* t_profileview.c - the screen of sample --live: its columns, narrow and low screens, hostile names.
- * SPDX-License-Identifier: MIT */
+/* t_profileview.c - unit test of views/profileview.c: the screen of sample --live: its columns,
+ * narrow and low screens, hostile names. SPDX-License-Identifier: MIT */
 #include "../../views/profileview.c"
 #include "unit.h"
 
@@ -33,34 +33,39 @@ int main(void)
 	profile_begin(all);
 	screen_size(&screen, 10, 80);
 	profile_draw(&screen, &(struct profhead){ .event = STR("e") }, 1 << PROF_SYMBOL, 0);
-	check_str(line(0), "0 samples of e, 0 s   q: quit", "no sample yet");
+	check_str(line(0), "0 samples of e, 0 s   q: quit",
+	          "head of the screen before the first sample");
 	add(PROF_SYMBOL, "main", "/bin/prog", 250);
 	add(PROF_SYMBOL, "", "[kernel.kallsyms]", 500);
 	add(PROF_SYMBOL, "a\033[31m\xff", "x", 250 - 1);
 	add(PROF_SYMBOL, "least", "x", 1);
 	profile_draw(&screen, &head, 1 << PROF_SYMBOL, 0);
-	check_str(line(0), "8 samples of cycles, 3 lost, 12 s   q: quit", "the head");
-	check_str(line(1), "  SHARE    SAMPLES  SYMBOL", "the titles");
-	check_str(line(2), " 50.00%          2  [unknown]                         [kernel.kallsyms]", "the largest first");
-	check_str(line(3), " 25.00%          2  main                              prog", "a file without its folder");
-	check(!memchr(line(4).p, 033, str_len(line(4))), "a name without control bytes");
-	check_str(line(6), "", "the rest is empty");
+	check_str(line(0), "8 samples of cycles, 3 lost, 12 s   q: quit",
+	          "head of the screen with samples");
+	check_str(line(1), "  SHARE    SAMPLES  SYMBOL", "titles of the columns");
+	check_str(line(2), " 50.00%          2  [unknown]                         [kernel.kallsyms]", "the symbol with the most samples is first");
+	check_str(line(3), " 25.00%          2  main                              prog",
+	          "a module is shown without its folder");
+	check(!memchr(line(4).p, 033, str_len(line(4))), "a name is shown without control bytes");
+	check_str(line(6), "", "rows below the last symbol are empty");
 	profile_draw(&screen, &head, 1 << PROF_SYMBOL, 1);
-	check_str(line(3), "", "--top 1");
+	check_str(line(3), "", "--top 1 shows one row");
 	screen_size(&screen, 10, 30);
 	profile_draw(&screen, &head, 1 << PROF_SYMBOL, 0);
 	check_str(line(3), " 25.00%          2  main", "a narrow screen has no module");
 	add(PROF_COMM, "sh", "", 1);
 	add(PROF_IP, "f", "m", 0x1234);
 	profile_draw(&screen, &head, all, 0);
-	check_str(line(1), "  SHARE    SAMPLES  COMM", "three tables: the first one");
-	check_str(line(4), "  SHARE    SAMPLES  SYMBOL", "the second one");
-	check_str(line(8), "100.00%          2  0x1234", "the third one");
+	check_str(line(1), "  SHARE    SAMPLES  COMM", "three tables: the titles of the first one");
+	check_str(line(4), "  SHARE    SAMPLES  SYMBOL",
+	          "three tables: the titles of the second one");
+	check_str(line(8), "100.00%          2  0x1234",
+	          "three tables: the titles of the third one");
 	for (size_t rows = 0; rows < 12; rows++)
 		for (size_t cols = 0; cols < 70; cols++) {
 			screen_size(&screen, rows, cols);
 			profile_draw(&screen, &head, all, 0);
 		}
-	check(true, "screens of any size");
+	check(true, "screens of any size are drawn inside their borders");
 	return unit_end();
 }

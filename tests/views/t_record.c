@@ -1,5 +1,6 @@
-/* t_record.c - records: the fields of each kind and their order, modes, unknown values, sums, lack
- * of room, selection by -f. t_out.c tests how they are written. SPDX-License-Identifier: MIT */
+/* t_record.c - unit test of views/record.c: the fields of each kind of record and their order,
+ * modes, unknown values, sums, full buffers, selection by -f. t_out.c tests how they are
+ * written. SPDX-License-Identifier: MIT */
 #include "../../views/record.c"
 #include "child.h"
 #include "sys.h"
@@ -149,7 +150,7 @@ static void t_client(void)
 		     "a client, raw: counters instead of rates, no dt");
 	record_make(&rec, e, &both);
 	check(str_find(shown(NULL), S("engine.render.busy=12500 engine.render.busy_ns=250000000 ")),
-	      "rates with totals beside them");
+	      "a client with rates and totals");
 	check_u64(rec.owner ? rec.owner->pid : 0, 4242, "the owner is the oldest process");
 	clients[cli].e.t_was = 0;
 	record_make(&rec, e, &live);
@@ -157,7 +158,7 @@ static void t_client(void)
 	clients[cli].e.t_was = NS_PER_S;
 	clients[cli].keykind = KEY_PID;
 	record_make(&rec, e, &live);
-	check(!record_get(&rec, NULL, "client"), "a key that is no client id is not shown");
+	check(!record_get(&rec, NULL, "client"), "a key that is not a client id is not shown");
 	clients[cli].keykind = KEY_ID;
 }
 
@@ -194,17 +195,18 @@ static void t_device(void)
 		     "clients=0 unreadable=0 dropped=0 busy=? idle=? engine.busy={} "
 		     "memory.total={} vram.total=? vram.used=? freq.cur={} temp={} power={} "
 		     "energy={} fan={} volt={} throttle=? link.speed=? link.width=?",
-		     "a device without counters: unknown, not 0");
+		     "a device without counters: its values are unknown, not 0");
 	bare.anonymous = 1;
 	record_make(&rec, &bare.e, &live);
-	check(!record_get(&rec, NULL, "clients"), "clients without an id: their number is unknown");
+	check(!record_get(&rec, NULL, "clients"),
+	      "a device with clients without an id: the number of clients is unknown");
 	registry.unreadable = 4;
 	registry.dropped = 5;
 	bare.e.dropped = 6;
 	record_make(&rec, &bare.e, &live);
 	check(record_get(&rec, NULL, "unreadable")->n == 4 &&
 	      record_get(&rec, NULL, "dropped")->n == 11,
-	      "what could not be read is counted");
+	      "a device with values that could not be read: they are counted");
 	registry.unreadable = registry.dropped = 0;
 }
 
@@ -254,8 +256,9 @@ static void t_own(void)
 	check(str_find(shown("engine"), S("engine.render.busy_ns=1 ")) &&
 	      str_find(shown("engine"), S("memory.vram0.resident=99 ")),
 	      "own counters replace sums");
-	check(str_find(shown("engine"), S("memory.vram0.total=8192 ")), "others remain sums");
-	check(str_find(shown("memory"), S("memory.gtt.resident=0 ")), "0 is known");
+	check(str_find(shown("engine"), S("memory.vram0.total=8192 ")),
+	      "values without a counter of the device are sums");
+	check(str_find(shown("memory"), S("memory.gtt.resident=0 ")), "a value of 0 is known");
 	check(str_find(shown("temp"), S("temp.edge=? ")) &&
 	      str_find(shown("throttle"), S("throttle=? ")),
 	      "values that were not read are unknown");
@@ -378,11 +381,11 @@ static void t_sample(void)
 	check_record(&s.e, &live, "time=7000000 event=? cpu=? pid=? tid=? comm=? mode=? ip=? addr=? symbol=? "
 		     "module=? period=? field.common_pid=4294967295 field.pid=-1 field.bytes=0102 "
 		     "field.name=bash field.ptr=0x9 field.id=9 field.late=? callchain={}",
-		     "with the fields that all tracepoints have");
+		     "a sample of a tracepoint, with the fields that all tracepoints have");
 	s = (struct sample){ .e = { .kind = K_SAMPLE }, .r = &bare };
 	check_record(&s.e, &live, "time=7000000 event=? cpu=? pid=? tid=? comm=? mode=? ip=? "
 		     "addr=? symbol=? module=? period=? callchain={}",
-		     "a sample of which nothing is known");
+		     "a sample without any known value");
 }
 
 static void t_others(void)
@@ -416,17 +419,17 @@ static void t_others(void)
 	check_record(&(struct reading){ { .kind = K_COUNTERS }, picked, 2 }.e, &live,
 		     "time=7000000 dt=1000000 counter.a/t=-5 counter.a/l=?",
 		     "all counters in one record");
-	check(rec.steady, "such records always have the same fields");
+	check(rec.steady, "records of counters always have the same fields");
 	check_record(&(struct oarow){ .e = { .kind = K_OA }, .dev = S("card0"), .index = 3,
 				      .reports = 2, .head = &head, .sum = true, .ts_hz = 100,
 				      .slots = slots }.e, &live,
 		     "time=7000000 dt=1000000 dev=card0 set=? index=3 reason=? ctx=? ts=9 "
 		     "cpu_time=? ticks=8 freq=200 lost=0 reports=2", "a sum of OA reports");
 	check_record(&probed.e, &live, "source=perf status=denied ok=0 detail=? remedy=?",
-		     "a source");
+		     "a source of values");
 	probed.status = PROBE_ABSENT;
 	record_make(&rec, &probed.e, &live);
-	check(!record_get(&rec, NULL, "ok"), "an absent source is neither good nor bad");
+	check(!record_get(&rec, NULL, "ok"), "a source that is absent: ok is unknown");
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -480,11 +483,11 @@ static void t_floats(void)
 			note("want %s", floats[i].want);
 	for (size_t i = NAMED_FLOATS; i < LEN(floats); i++)
 		wrong += !float_is(i);
-	check_u64(wrong, 0, "so have 5000 random numbers");
+	check_u64(wrong, 0, "5000 random numbers have the digits of printf");
 	set_float(&rec, &v, 1e308 * 10);
-	check(v.type == V_NULL, "infinity is unknown");
+	check(v.type == V_NULL, "infinity is an unknown value");
 	set_float(&rec, &v, __builtin_nan(""));
-	check(v.type == V_NULL, "so is what is not a number");
+	check(v.type == V_NULL, "a value that is not a number is unknown");
 }
 
 /* --- no room ---------------------------------------------------------------------------------- */
@@ -503,8 +506,9 @@ static void t_lost(void)
 		picked[i] = (struct picked){ &one, 0, S("t") };
 	record_make(&rec, &(struct reading){ { .kind = K_COUNTERS }, picked, LEN(picked) }.e,
 		    &live);
-	check_u64(rec.n, most, "9000 counters: as many fields as a record has");
-	check_u64(rec.lost, LEN(picked) + 4 - most, "the others are counted as lost");
+	check_u64(rec.n, most, "9000 counters: the record has the largest number of fields");
+	check_u64(rec.lost, LEN(picked) + 4 - most,
+	          "9000 counters: those without room are counted as lost");
 	memset(symbol, 'x', sizeof(symbol));
 	for (size_t i = 0; i < MAX_FRAMES; i++)
 		s.chain[i].symbol = str_of(symbol, sizeof(symbol));
@@ -513,16 +517,17 @@ static void t_lost(void)
 	      "texts without room: their fields are left out and counted");
 	record_make(&rec, &clients[cli].e, &live);
 	check(rec.lost == 0 && record_get(&rec, NULL, "dropped")->n == 0,
-	      "the next record is complete");
+	      "after a full record, the next one is complete");
 	holder_remove(holder_find(4100, 7));
 	for (u32 i = 0; i < MAX_PIDS_SHOWN + 10u; i++)
 		holder_add(10000 + i, 5, task_add(10000 + i), cli);
 	record_make(&rec, &clients[cli].e, &live);
 	check_u64(rec.lost, 12, "4096 processes are shown, the others are counted as lost");
-	check_u64(record_get(&rec, NULL, "dropped")->n, 12, "the field `dropped` has their number");
+	check_u64(record_get(&rec, NULL, "dropped")->n, 12,
+	          "the field `dropped` has the number of processes without room");
 }
 
-/* Makes a record with memory for so many fields; -1: with none at all. */
+/* Makes a record with memory for so many fields; -1: without any memory. */
 static int with_fields(long n)
 {
 	storage_table.most = (u32)(n < 0 ? 0 : (long)offsetof(struct storage, f) + n * (long)sizeof(struct field));

@@ -1,5 +1,5 @@
-/* t_repeat.c - samples that come again: what is equal, what is remembered and when, and where the time
- * is in a text. SPDX-License-Identifier: MIT */
+/* t_repeat.c - unit test of views/repeat.c: repeated samples: when two are equal, which facts
+ * are remembered, and where the time is in a text. SPDX-License-Identifier: MIT */
 #include "perfstream.h"
 #include "views/views.h"
 #include "unit.h"
@@ -32,19 +32,23 @@ static void t_equal(void)
 {
 	struct repeat *a;
 
-	check(!repeat_of(record(6, 1, 5), TIME | PERIOD), "a sample is new");
+	check(!repeat_of(record(6, 1, 5), TIME | PERIOD), "the first sample is new");
 	a = repeat_of(record(6, 1, 6), TIME | PERIOD);
-	check(a != NULL, "it comes again, at another time");
-	check(repeat_of(record(6, 1, 7), TIME | PERIOD) == a, "and again");
-	check(!repeat_of(record(6, 2, 7), TIME | PERIOD), "another address");
-	check(!repeat_of(record(5, 1, 7), TIME | PERIOD), "a shorter record");
-	check(!repeat_of(record(8, 9, 7), TIME), "a record with a period that counts");
-	check(!repeat_of(record(8, 9, 8), TIME), "another period");
-	check(repeat_of(record(8, 9, 8), TIME) != NULL, "the same period");
+	check(a != NULL, "an equal sample at another time is a repetition");
+	check(repeat_of(record(6, 1, 7), TIME | PERIOD) == a,
+	      "the third equal sample is the same repetition");
+	check(!repeat_of(record(6, 2, 7), TIME | PERIOD), "a sample with another address is new");
+	check(!repeat_of(record(5, 1, 7), TIME | PERIOD), "a shorter sample is new");
+	check(!repeat_of(record(8, 9, 7), TIME), "a sample whose period counts is new at first");
+	check(!repeat_of(record(8, 9, 8), TIME), "a sample with another period is new");
+	check(repeat_of(record(8, 9, 8), TIME) != NULL,
+	      "a sample with the same period is a repetition");
 	for (int i = 0; i < 3; i++)
-		check(!repeat_of(record(33, 1, 7), TIME), "a record that is too long is always new");
+		check(!repeat_of(record(33, 1, 7), TIME),
+		      "a sample that is too long is always new");
 	check(!repeat_of(record(32, 1, 7), TIME | PERIOD) &&
-	      repeat_of(record(32, 1, 8), TIME | PERIOD), "one that is not");
+	      repeat_of(record(32, 1, 8), TIME | PERIOD),
+	      "a sample of the largest size is remembered");
 }
 
 static struct repeat *repeated(u64 ip)
@@ -74,8 +78,9 @@ static void t_texts(void)
 		{ "{\"time\":1.000005,\"ip\":1}\n", 1000005, "{\"time\":7.234567,\"ip\":1}\n" },
 		{ "1.000005,a\n1.000005,b\n", 1000005, "7.234567,a\n7.234567,b\n" },
 		{ "a,b\n", -1, "a,b\n" },
-		{ "a,b\n", 1000005, "none" },          /* the time is not shown, or in another way */
-		{ "1.000005,1.000005\n", 1000005, "none" }, /* one of them is a name */
+		/* the time is not shown, or in another form */
+		{ "a,b\n", 1000005, "none" },
+		{ "1.000005,1.000005\n", 1000005, "none" }, /* one of the two is a name */
 		{ "{\"time\":1.000005,\"comm\":\"1.000005\"}\n", 1000005, "none" },
 		{ "{\"comm\":\"\\\"time\\\":1.000005\"}\n", 1000005, "none" },
 		{ "{\"time\":21.000005}\n", 21000005, "none" }, /* the other time is shorter */
@@ -84,9 +89,10 @@ static void t_texts(void)
 	for (size_t i = 0; i < LEN(rows); i++) {
 		struct repeat *r = repeated(100 + i);
 
-		check(!strcmp(put(r, 7234567), "none"), "text %zu: it is not filled yet", i);
+		check(!strcmp(put(r, 7234567), "none"), "text %zu: none before it was stored", i);
 		repeat_fill_text(r, str_z(rows[i].text), rows[i].time);
-		check_str(str_z(put(r, 7234567)), rows[i].again, "text %zu at another time", i);
+		check_str(str_z(put(r, 7234567)), rows[i].again,
+		          "text %zu: the time of the repetition replaces the first one", i);
 	}
 }
 
@@ -98,23 +104,27 @@ static void t_long(void)
 
 	memset(text, 'x', sizeof(text));
 	repeat_fill_text(r, str_of(text, 900), -1);
-	check_u64(strlen(put(r, 0)), 900, "a text of 900 bytes");
-	check(!repeat_put_text(r, &small, 0) && small.n == 0, "a buffer without room");
+	check_u64(strlen(put(r, 0)), 900, "a text of 900 bytes is stored");
+	check(!repeat_put_text(r, &small, 0) && small.n == 0,
+	      "a text is not written into a buffer without room");
 	small = (struct buf){ .p = room, .cap = 1000, .n = 101 };
-	check(!repeat_put_text(r, &small, 0) && small.n == 101, "one with room for 899 bytes");
+	check(!repeat_put_text(r, &small, 0) && small.n == 101,
+	      "a text of 900 bytes is not written into a buffer with room for 899");
 	repeat_fill_text(r, str_of(text, 901), -1);
-	check_str(str_z(put(r, 0)), "none", "a longer one is not remembered");
+	check_str(str_z(put(r, 0)), "none", "a text of more than 900 bytes is not stored");
 	for (size_t i = 0; i < 17; i++)
 		memcpy(text + 9 * i, "1.000005\n", 9);
 	repeat_fill_text(r, str_of(text, 9 * 16), 1000005);
-	check_u64(strlen(put(r, 2000000)), 9 * 16, "16 lines");
+	check_u64(strlen(put(r, 2000000)), 9 * 16, "a text with 16 times is stored");
 	repeat_fill_text(r, str_of(text, 9 * 17), 1000005);
-	check_str(str_z(put(r, 2000000)), "none", "17 lines");
+	check_str(str_z(put(r, 2000000)), "none", "a text with 17 times is not stored");
 	r = repeated(201);
 	repeat_fill_text(r, str_z("1795751703.048979,a\n"), 1795751703048979);
-	check_str(str_z(put(r, 1795751799999999)), "1795751799.999999,a\n", "seconds since 1970");
+	check_str(str_z(put(r, 1795751799999999)), "1795751799.999999,a\n",
+	          "the time in a text is in seconds since 1970");
 	repeat_fill_text(r, str_z("12345.678901,a\n"), 12345678901);
-	check_str(str_z(put(r, 98765432109)), "98765.432109,a\n", "seconds since the boot");
+	check_str(str_z(put(r, 98765432109)), "98765.432109,a\n",
+	          "the time in a text is in seconds since the boot");
 }
 
 static void t_forget(void)
@@ -123,10 +133,11 @@ static void t_forget(void)
 
 	repeat_fill_text(r, str_z("a\n"), -1);
 	repeats_forget();
-	check(repeat_of(record(6, 300, 9), TIME | PERIOD) == r, "a sample that was forgotten");
-	check_str(str_z(put(r, 0)), "none", "is filled anew");
+	check(repeat_of(record(6, 300, 9), TIME | PERIOD) == r,
+	      "after repeats_forget(), an equal sample is still a repetition");
+	check_str(str_z(put(r, 0)), "none", "after repeats_forget(), a repetition has no text");
 	repeat_fill_text(r, str_z("b\n"), -1);
-	check_str(str_z(put(r, 0)), "b\n", "and comes again");
+	check_str(str_z(put(r, 0)), "b\n", "after repeats_forget(), a new text is stored");
 }
 
 static void t_sums(void)
@@ -134,14 +145,15 @@ static void t_sums(void)
 	struct profrow symbol = { 0 }, ip = { 0 };
 	struct repeat *r = repeated(400);
 
-	check(!repeat_sum(r, 3), "no rows yet");
+	check(!repeat_sum(r, 3), "without rows, a repetition is not summed");
 	repeat_fill_row(r, PROF_SYMBOL, &symbol, 5);
 	repeat_fill_row(r, PROF_IP, &ip, 5);
-	check(repeat_sum(r, 0) && repeat_sum(r, 7), "rows");
-	check(symbol.samples == 2 && ip.samples == 2 && more[PROF_COMM] == 0, "each row has both samples");
+	check(repeat_sum(r, 0) && repeat_sum(r, 7), "with rows, repetitions are summed");
+	check(symbol.samples == 2 && ip.samples == 2 && more[PROF_COMM] == 0,
+	      "each row has the samples of both repetitions");
 	check_u64(periods[PROF_IP], 12, "with the period of the first, or their own");
 	repeat_fill_row(r, PROF_IP, NULL, 5);
-	check(!repeat_sum(r, 0), "a table without room: nothing is remembered");
+	check(!repeat_sum(r, 0), "a row without room in its table is not summed");
 }
 
 int main(void)

@@ -11,7 +11,7 @@ struct term {
 	int rows, cols, row, col;
 	u8 style;
 	u32 cells[SCREEN_ROWS * SCREEN_COLS];
-	const char *fault; /* the first thing that it must not be sent */
+	const char *fault; /* the first forbidden sequence or character that the terminal got */
 	size_t moves;
 };
 
@@ -212,10 +212,10 @@ static void frames(void)
 	screen_size(&scr, 0, 0);
 	screen_clear(&scr);
 	check(feed(&diffed) <= 8, "a terminal without cells gets at most 8 bytes");
-	memset(&diffed, 0, sizeof(diffed)); /* it also has no place for its cursor */
+	memset(&diffed, 0, sizeof(diffed)); /* such a terminal also has no place for its cursor */
 }
 
-/* The number of bytes for two changed cells in a line with a gap between them. */
+/* Returns the number of bytes for two changed cells in a line with a gap between them. */
 static size_t bytes_of_gap(int gap)
 {
 	screen_size(&scr, 24, 80);
@@ -331,7 +331,7 @@ static void pauses(void)
 
 	check(key_feed(&k, 033) == 0 && key_timeout(&k) == KEY_ESC && key_timeout(&k) == 0,
 	      "Esc without more bytes is the Esc key");
-	check(key_feed(&k, 033) == 0 && key_feed(&k, '[') == 0 && key_timeout(&k) == 0 && key_feed(&k, 'A') == 'A', "a sequence that breaks off");
+	check(key_feed(&k, 033) == 0 && key_feed(&k, '[') == 0 && key_timeout(&k) == 0 && key_feed(&k, 'A') == 'A', "keys of a sequence that ends early");
 	for (size_t i = 0; i < 1000000; i++)
 		bad += key_feed(&k, (u8)rnd()) > KEY_F10;
 	check(bad == 0, "random bytes result in known keys only");

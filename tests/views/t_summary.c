@@ -1,10 +1,10 @@
-/* t_summary.c - unit test of views/summary.c: which values have a mean, least and highest values,
- * entities and instances that differ, a full table. SPDX-License-Identifier: MIT */
+/* t_summary.c - unit test of views/summary.c: which values have a mean, a minimum and a maximum;
+ * entities and instances that differ; a full table. SPDX-License-Identifier: MIT */
 #include "../../views/summary.c"
 
 #include "tests/unit.h"
 
-/* Returns the first column that has such properties. */
+/* Returns the first column with these properties. */
 static const struct column *column_of(u8 unit, u32 with, u32 without)
 {
 	for (const struct column *c = columns; c < columns + ncolumns; c++)
@@ -17,7 +17,7 @@ static const struct column *column_of(u8 unit, u32 with, u32 without)
 static struct entity one = { .serial = 1 }, other = { .serial = 2 };
 static const char inst_a[] = "a", inst_b[] = "b";
 
-/* A record of one value; its field is in one_field. */
+/* Makes a record of one value. Its field is in one_field. */
 static struct field one_field;
 
 static struct record *record_of(const struct entity *e, const struct column *c, const char *inst,
@@ -32,7 +32,7 @@ static struct record *record_of(const struct entity *e, const struct column *c, 
 	return &r;
 }
 
-/* The value of a record after summary_apply(); its own value is 77. INT64_MIN: unknown. */
+/* Returns the value of a record after summary_apply(); its own value is 77. INT64_MIN: unknown. */
 static i64 applied(const struct entity *e, const struct column *c, const char *inst,
 		   const char *which)
 {
@@ -57,7 +57,8 @@ static void t_values(const struct column *level)
 	static const i64 some[] = { 10, -5, 1, 1 };
 	const i64 large = INT64_MAX >> 20;
 
-	check(applied(&one, level, inst_a, "min") == INT64_MIN, "without values none is known");
+	check(applied(&one, level, inst_a, "min") == INT64_MIN,
+	      "without values, minimum, average and maximum are unknown");
 	for (size_t i = 0; i < LEN(some); i++)
 		summary_add(record_of(&one, level, inst_a, some[i]));
 	values_are(&one, level, inst_a, -5, 1, 10); /* 7 / 4 */
@@ -70,9 +71,10 @@ static void t_values(const struct column *level)
 	summary_add(record_of(&one, level, inst_b, large));
 	values_are(&one, level, inst_b, 3, large / 2 + 2, large);
 	summary_add(record_of(&one, level, inst_b, large + 1));
-	values_are(&one, level, inst_b, 3, large / 2 + 2, large); /* it could overflow the sum */
+	values_are(&one, level, inst_b, 3, large / 2 + 2, large); /* the sum could overflow */
 	summary_reset();
-	check(applied(&one, level, inst_a, "max") == INT64_MIN, "after a reset none is known");
+	check(applied(&one, level, inst_a, "max") == INT64_MIN,
+	      "after a reset, minimum, average and maximum are unknown");
 	summary_add(record_of(&one, level, inst_a, 8));
 	values_are(&one, level, inst_a, 8, 8, 8);
 	summary_reset();
@@ -92,15 +94,18 @@ static void t_kinds(const struct column *level)
 	summary_add(record_of(&one, plain, inst_a, 5));
 	summary_add(record_of(&one, shown, inst_a, 5));
 	check(applied(&one, level, inst_a, "avg") == 5, "a level has a mean");
-	check(applied(&one, total, inst_a, "avg") == INT64_MIN, "a total has none, and is unknown");
-	check(applied(&one, id, inst_a, "avg") == 77, "an identifier stays");
-	check(applied(&one, plain, inst_a, "avg") == 77, "a number without unit stays");
-	check(applied(&one, shown, inst_a, "avg") == 5, "one that is shown in tables has a mean");
+	check(applied(&one, total, inst_a, "avg") == INT64_MIN,
+	      "a total has no mean: it is unknown");
+	check(applied(&one, id, inst_a, "avg") == 77, "an identifier is not replaced by a mean");
+	check(applied(&one, plain, inst_a, "avg") == 77,
+	      "a number without unit is not replaced by a mean");
+	check(applied(&one, shown, inst_a, "avg") == 5,
+	      "a number without unit that tables show has a mean");
 	r = record_of(&one, id, inst_a, 0);
 	one_field.v = (struct val){ .type = V_TEXT, .s = LIT("name") };
 	summary_add(r);
 	summary_apply(r, "min");
-	check_str(one_field.v.s, "name", "a text stays");
+	check_str(one_field.v.s, "name", "a text is not replaced by a mean");
 	summary_reset();
 }
 
@@ -113,13 +118,17 @@ static void t_full(const struct column *level)
 		e.serial = i;
 		summary_add(record_of(&e, level, inst_a, (i64)i));
 	}
-	check_u64(registry.dropped - dropped, 2, "two values have no room, and are counted");
-	check(applied(&e, level, inst_a, "min") == INT64_MIN, "such a value is unknown");
+	check_u64(registry.dropped - dropped, 2,
+	          "full table: two values have no room, and are counted");
+	check(applied(&e, level, inst_a, "min") == INT64_MIN,
+	      "full table: a value without room is unknown");
 	e.serial = MAX_STATS;
-	check(applied(&e, level, inst_a, "min") == MAX_STATS, "the last one with room is known");
+	check(applied(&e, level, inst_a, "min") == MAX_STATS,
+	      "full table: the last value with room has a mean");
 	e.serial = 1;
 	summary_add(record_of(&e, level, inst_a, 9));
-	check(applied(&e, level, inst_a, "avg") == 5, "values of the full table go on");
+	check(applied(&e, level, inst_a, "avg") == 5,
+	      "full table: values with room are still averaged");
 	summary_reset();
 }
 

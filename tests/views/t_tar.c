@@ -30,20 +30,23 @@ static void t_fields(void)
 	const struct ustar *u = (const struct ustar *)bytes;
 	unsigned sum = 0;
 
-	check(sizeof(*u) == 512 && tar_put(&b, &m) && b.n == 512 && !b.full, "one block");
+	check(sizeof(*u) == 512 && tar_put(&b, &m) && b.n == 512 && !b.full,
+	      "a member without contents is one block");
 	check(strcmp(u->name, "a/b") == 0 && !u->prefix[0] && !u->link[0], "name");
-	check(strcmp(u->mode, "0000444") == 0 && strtoul(u->uid, NULL, 8) == 0, "mode %s", u->mode);
-	check(strtoul(u->size, NULL, 8) == 8193, "size %s", u->size);
-	check(strtoul(u->mtime, NULL, 8) == 1764115200, "time %s", u->mtime);
-	check(memcmp(u->magic, "ustar\0" "00", 8) == 0 && u->type == '0', "magic, version, type");
+	check(strcmp(u->mode, "0000444") == 0 && strtoul(u->uid, NULL, 8) == 0,
+	      "member: mode %s", u->mode);
+	check(strtoul(u->size, NULL, 8) == 8193, "member: size %s", u->size);
+	check(strtoul(u->mtime, NULL, 8) == 1764115200, "member: time %s", u->mtime);
+	check(memcmp(u->magic, "ustar\0" "00", 8) == 0 && u->type == '0',
+	      "member: magic, version and type");
 	for (size_t i = 0; i < 512; i++)
 		sum += i >= 148 && i < 156 ? ' ' : (unsigned char)bytes[i];
-	check(strtoul(u->sum, NULL, 8) == sum, "sum %.8s", u->sum);
+	check(strtoul(u->sum, NULL, 8) == sum, "member: checksum %.8s", u->sum);
 	b.n = 3;
 	tar_pad(&b, 3);
 	check(b.n == 512, "padding");
 	tar_pad(&b, 1024);
-	check(b.n == 512, "no padding");
+	check(b.n == 512, "a member whose size is a multiple of a block has no padding");
 }
 
 static void t_names(void)
@@ -58,25 +61,25 @@ static void t_names(void)
 		bool good = tar_put(&b, &m);
 		size_t before = strnlen(u->prefix, 155), n = strnlen(u->name, 100);
 
-		/* The readers put a slash between the two. */
+		/* Readers of tar files join the two parts with a slash. */
 		if (before)
 			good &= memcmp(u->prefix, name.p, before) == 0 && name.p[before] == '/' &&
 				memcmp(u->name, name.p + before + 1, n) == 0 &&
 				before + 1 + n == lengths[i];
 		else
 			good &= n == lengths[i] && memcmp(u->name, name.p, n) == 0;
-		check(good, "a name of %u bytes", (unsigned)lengths[i]);
+		check(good, "member: a name of %u bytes is split", (unsigned)lengths[i]);
 	}
 	for (size_t n = 257; n < 301; n += 43) {
 		struct buf b = BUF(bytes);
 
 		check(!tar_put(&b, &(struct tarhead){ .name = name_of(n) }) && b.n == 0,
-		      "a name of %u bytes is refused", (unsigned)n);
+		      "member: a name of %u bytes is refused", (unsigned)n);
 	}
 	memset(bytes + 4096, 'x', 300);
 	check(!tar_put(&(struct buf){ .p = bytes, .cap = 4096 },
 			  &(struct tarhead){ .name = str_of(bytes + 4096, 101) }),
-	      "a name of 101 bytes without a slash is refused");
+	      "member: a name of 101 bytes without a slash is refused");
 }
 
 static void t_links(void)
@@ -92,14 +95,14 @@ static void t_links(void)
 		if (extra)
 			good &= bytes[156] == 'K' && memcmp(bytes + 512, m.link.p, n) == 0 &&
 				!bytes[512 + n];
-		check(good, "a link of %u bytes", (unsigned)n);
+		check(good, "member: a link of %u bytes", (unsigned)n);
 	}
 }
 
 static void t_room(void)
 {
 	for (size_t cap = 0; cap < 1536; cap += 37) {
-		char *p = malloc(cap + 1); /* the sanitizer sees a byte beyond */
+		char *p = malloc(cap + 1); /* the sanitizer reports a byte outside of the buffer */
 		struct buf b = buf_on(p, cap);
 
 		tar_put(&b, &(struct tarhead){ .name = LIT("l"), .link = name_of(101) });
@@ -107,7 +110,7 @@ static void t_room(void)
 			break;
 		free(p);
 		if (cap + 37 >= 1536)
-			check(true, "a buffer that is too small is full");
+			check(true, "member: a buffer that is too small is marked full");
 	}
 }
 

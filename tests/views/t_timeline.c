@@ -46,18 +46,19 @@ static void t_fields(void)
 	size_t m;
 
 	put_integer(&b, 1, 150);
-	check(holds(&b, S("\x08\x96\x01")), "an integer");
+	check(holds(&b, S("\x08\x96\x01")), "protobuf: an integer");
 	b = empty();
 	put_integer(&b, 58, 3);
-	check(holds(&b, S("\xd0\x03\x03")), "a field number of two bytes");
+	check(holds(&b, S("\xd0\x03\x03")), "protobuf: a field number of two bytes");
 	b = empty();
 	put_double(&b, 44, -2.5);
-	check(holds(&b, S("\xe1\x02\0\0\0\0\0\0\x04\xc0")), "a double, lowest byte first");
+	check(holds(&b, S("\xe1\x02\0\0\0\0\0\0\x04\xc0")),
+	      "protobuf: a double, lowest byte first");
 	b = empty();
 	m = message_begin(&b, 3);
 	put_integer(&b, 1, 150);
 	message_end(&b, m);
-	check(holds(&b, S("\x1a\x03\x08\x96\x01")), "a message in a message");
+	check(holds(&b, S("\x1a\x03\x08\x96\x01")), "protobuf: a message in a message");
 }
 
 static void t_lengths(void)
@@ -71,7 +72,7 @@ static void t_lengths(void)
 		message_end(&b, from);
 		check(b.n == head + n && text[0] == 0x12 && (u8)text[1] == (n < 128 ? n : n % 128 + 128) &&
 		   text[head] == 'a' && text[b.n - 1] == (char)('a' + (n - 1) % 26),
-		   "a message of %zu bytes has its length in front, and its bytes", n);
+		   "protobuf: a message of %zu bytes has its length before its bytes", n);
 	}
 }
 
@@ -86,11 +87,13 @@ static void t_cut(void)
 			put_c(&b, 'x');
 		message_end(&b, from);
 		if (!b.full || b.n > cap) {
-			check(false, "a message that does not fit %zu bytes is full", cap);
+			check(false,
+			      "protobuf: a message that does not fit in %zu bytes marks the buffer "
+			      "full", cap);
 			return;
 		}
 	}
-	check(true, "a message that does not fit is full, and nothing is written behind the buffer");
+	check(true, "protobuf: a message that does not fit writes no byte after the buffer");
 }
 
 static void t_strings(void)
@@ -146,12 +149,14 @@ static void t_described(void)
 	const u64 h = 5;
 	size_t again = 0;
 
-	check(!is_described(h) && is_described(h), "a track is new once");
+	check(!is_described(h) && is_described(h), "a track is new at its first use");
 	for (u64 i = 1; i < PROBES; i++)
 		again += is_described(h + i * MAX_DESCRIBED);
-	check(again == 0 && is_described(h), "tracks with the same place do not take it from each other");
+	check(again == 0 && is_described(h), "tracks with the same hash have separate places");
 	again = is_described(h + PROBES * (u64)MAX_DESCRIBED);
-	check(!again && !is_described(h) && is_described(h), "one more takes the place of the first, which is new again");
+	check(!again && !is_described(h) && is_described(h),
+	      "another track with the same hash replaces the first one, which is new at its next "
+	      "use");
 	forget_described();
 	check(!is_described(h), "after a lost record, all tracks are new");
 }
@@ -211,17 +216,21 @@ static void t_device(void)
 	add(&r, "engine", "busy", S("ren\"d\xff"), (struct val){ .type = V_INT, .unit = U_PERCENT, .n = 12500 });
 	add(&r, "temp", NULL, S("edge"), (struct val){ .type = V_INT, .unit = U_CELSIUS, .n = 1500, .neg = true });
 	got = chrome(&r);
-	check(*got.p == '[' && says(got, "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":"), "the first event is the title, after a bracket");
+	check(*got.p == '[' && says(got, "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":"),
+	                  "the first event is the title, after an opening bracket");
 	check(says(got, "\"args\":{\"name\":\"card0\"}}\n"), "the title of a device is its node");
 	check(says(got, "\n,{\"name\":\"engine.ren\\\"d\\ufffd.busy\",\"ph\":\"C\",\"pid\":") && says(got, ",\"ts\":1500001.0,\"args\":{\"%\":12.5}}\n"),
 	   "a counter has the name and the unit of the field, and the time in us");
-	check(says(got, "\"temp.edge\"") && says(got, "{\"C\":-1.5}}"), "a negative number");
-	check(!says(got, "\"busy\"") && !says(got, "i915") && !says(got, "\"time\""), "neither unknown values nor texts nor the time are counters");
+	check(says(got, "\"temp.edge\"") && says(got, "{\"C\":-1.5}}"),
+	      "a negative value of a counter");
+	check(!says(got, "\"busy\"") && !says(got, "i915") && !says(got, "\"time\""),
+	      "unknown values, texts and the time are not counters");
 	got = chrome(&r);
-	check(*got.p == ',' && !says(got, "process_name") && says(got, "12.5"), "a second record has only values");
+	check(*got.p == ',' && !says(got, "process_name") && says(got, "12.5"),
+	      "the second record of a device has only counters");
 	o.headed = false;
 	o.no_header = true;
-	check(*chrome(&r).p == ',', "a file that is appended to gets no second bracket");
+	check(*chrome(&r).p == ',', "a file that is appended to has one opening bracket");
 }
 
 static void t_client(void)
@@ -238,7 +247,8 @@ static void t_client(void)
 	add(&r, NULL, "comm", S(""), word("app"));
 	add(&r, "memory", "resident", S("vram0"), (struct val){ .type = V_INT, .unit = U_BYTES, .n = 4096 });
 	got = chrome(&r);
-	check(says(got, "\"pid\":4321,\"args\":{\"name\":\"app\"}}\n"), "the process of a client has its name");
+	check(says(got, "\"pid\":4321,\"args\":{\"name\":\"app\"}}\n"),
+	      "the process of a client has a name");
 	check(says(got, ",{\"name\":\"memory.vram0.resident\",\"ph\":\"C\",\"pid\":4321,") && says(got, "\"id\":\"card0 fd 9\",\"args\":{\"bytes\":4096}}\n"),
 	   "a counter of a client belongs to its process; without drm-client-id the descriptor distinguishes it");
 }
@@ -255,10 +265,11 @@ static void t_lost(void)
 	add(&r, NULL, "dev", S(""), word("card0"));
 	add(&r, NULL, "clients", S(""), whole(1));
 	perfetto_record(&o, &b, &r);
-	check(b.full && !o.headed, "a record without room leaves the run without a beginning");
+	check(b.full && !o.headed,
+	      "a record without room does not write the beginning of the file");
 	b = empty();
 	perfetto_record(&o, &b, &r);
-	check(!b.full && o.headed && says(str_of(b.p, b.n), "card0") && says(str_of(b.p, b.n), "clients"), "the next one has it, and all descriptions");
+	check(!b.full && o.headed && says(str_of(b.p, b.n), "card0") && says(str_of(b.p, b.n), "clients"), "the first record with room has the beginning of the file and all descriptions");
 }
 
 static void t_ids(void)
@@ -275,12 +286,12 @@ static void t_ids(void)
 	place_find(&o, &r);
 	a = counter_id(&r.f[1]);
 	b = counter_id(&r.f[2]);
-	check(a != b && a != place.owner, "the tracks of two engines have two ids");
+	check(a != b && a != place.owner, "counters of two engines have different track ids");
 	place_find(&o, &r);
-	check(counter_id(&r.f[1]) == a, "a track has the same id in each record");
+	check(counter_id(&r.f[1]) == a, "a counter has the same track id in each record");
 	r.f[0].v = word("card1");
 	place_find(&o, &r);
-	check(counter_id(&r.f[1]) != a, "the same field of another device has another id");
+	check(counter_id(&r.f[1]) != a, "the same field of another device has another track id");
 }
 
 int main(void)

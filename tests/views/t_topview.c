@@ -16,7 +16,7 @@ static void screen_new(u16 rows, u16 cols)
 	screen_clear(&scr);
 }
 
-/* Returns the text of a row of an ASCII screen, without blanks at its end. */
+/* Returns the text of a row of an ASCII screen, without the blanks at its end. */
 static struct str row_text(int row)
 {
 	static char text[SCREEN_COLS];
@@ -31,7 +31,8 @@ static struct str row_text(int row)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-/* In ASCII a bar of width 12 has 10 cells between brackets; a cell is drawn from half of it on. */
+/* In ASCII, a bar of width 12 has 10 cells between brackets. A cell is drawn if at least half of
+ * it is filled. */
 static void t_bars(void)
 {
 	static const struct {
@@ -51,7 +52,7 @@ static void t_bars(void)
 	for (size_t i = 0; i < LEN(rows); i++) {
 		screen_new(1, 20);
 		put_bar(&scr, 0, 0, rows[i].width, rows[i].n, rows[i].max, 0);
-		check_str(row_text(0), rows[i].bar, "bar %zu", i);
+		check_str(row_text(0), rows[i].bar, "bar %zu: number of filled cells", i);
 	}
 }
 
@@ -65,14 +66,14 @@ static void t_graph(void)
 	p.busy[(p.n - 4) % HISTORY] = 50;
 	screen_new(2, 6);
 	put_graph(&scr, 0, 0, 5, 2, &p);
-	check_str(row_text(0), "    @", "above: only the highest sample, at the right");
-	check_str(row_text(1), "_@ .@", "below: 0, 50 %%, unknown, 1 %%, 100 %%");
+	check_str(row_text(0), "    @", "graph, upper row: only the highest sample, at the right");
+	check_str(row_text(1), "_@ .@", "graph, lower row: 0, 50 %%, unknown, 1 %%, 100 %%");
 	p.n = 2;
 	p.busy[0] = 0;
 	p.busy[1] = 100;
 	screen_new(1, 6);
 	put_graph(&scr, 0, 0, 5, 1, &p);
-	check_str(row_text(0), "   _@", "no more samples than there were");
+	check_str(row_text(0), "   _@", "graph: no more samples than there were");
 }
 
 static void t_texts(void)
@@ -117,11 +118,14 @@ static void t_counts(void)
 	put_count(&b, 60, 1, "  # devices");
 	put_count(&b, 60, 2, "  # clients");
 	put_count(&b, 21, 0, "  # shown");
-	check_str(str_of(b.p, b.n), "  1 device  2 clients", "one, several, and one without room");
+	check_str(str_of(b.p, b.n), "  1 device  2 clients",
+	          "title: one device, several clients, and a text without room");
 	put_count(&b, 30, 0, "  # shown");
-	check_str(str_of(b.p, b.n), "  1 device  2 clients  0 shown", "one that just fits");
+	check_str(str_of(b.p, b.n), "  1 device  2 clients  0 shown",
+	          "title: a text that just fits");
 	check(level_style(0) == GREEN && level_style(49) == GREEN && level_style(50) == YELLOW &&
-	      level_style(79) == YELLOW && level_style(80) == RED, "colours of levels");
+	      level_style(79) == YELLOW && level_style(80) == RED,
+	      "colours of the levels of a value");
 }
 
 /* --- devices ---------------------------------------------------------------------------------- */
@@ -138,7 +142,7 @@ static void t_identity(void)
 {
 	static const struct {
 		int room;
-		const char *slot, *name; /* of a slot; of a name */
+		const char *slot, *name; /* a slot; a name */
 	} rows[] = {
 		{ 12, "0000:03:00.0", "Arc A770 G" }, { 11, "03:00.0", "Arc A770 G" },
 		{ 7, "03:00.0", "Arc A77" }, { 6, "", "" }, { 0, "", "" },
@@ -151,41 +155,52 @@ static void t_identity(void)
 	device_new("Same", "0001:06:00.0");
 	device_new("8086:56a1", "");
 	d = devices + 1;
-	check_str(identity(&d[0]), "Arc A770 G", "a name");
-	check_str(identity(&d[1]), "0000:04:00.0", "a slot instead of VENDOR:DEVICE");
-	check_str(identity(&d[2]), "0000:05:00.0", "a slot, if two have the same name");
-	check_str(identity(&d[4]), "8086:56a1", "VENDOR:DEVICE, if there is no slot");
+	check_str(identity(&d[0]), "Arc A770 G", "label of a device: its name");
+	check_str(identity(&d[1]), "0000:04:00.0",
+	          "label of a device: its slot instead of VENDOR:DEVICE");
+	check_str(identity(&d[2]), "0000:05:00.0",
+	          "label of a device: its slot if two devices have the same name");
+	check_str(identity(&d[4]), "8086:56a1",
+	          "label of a device: VENDOR:DEVICE if it has no slot");
 	d[2].e.used = false;
-	check_str(identity(&d[3]), "Same", "a device that is gone is not compared");
+	check_str(identity(&d[3]), "Same",
+	          "label of a device: a removed device with the same name does not count");
 	for (size_t i = 0; i < LEN(rows); i++) {
 		check_str(identity_cut(&d[0], str_z(d[0].pdev), rows[i].room), rows[i].slot,
-			  "a slot in %d cells", rows[i].room);
+			  "label of a device in %d cells: its slot", rows[i].room);
 		check_str(identity_cut(&d[0], str_z(d[0].name), rows[i].room), rows[i].name,
-			  "a name in %d cells", rows[i].room);
+			  "label of a device in %d cells: its name", rows[i].room);
 	}
-	check_str(identity_cut(&d[3], str_z(d[3].pdev), 11), "", "no part of another domain's slot");
-	check_str(identity_cut(&d[0], LIT("abcdef\xc3\xa9"), 7), "abcdef", "whole characters");
+	check_str(identity_cut(&d[3], str_z(d[3].pdev), 11), "",
+	          "label of a device: no part of a slot of another domain");
+	check_str(identity_cut(&d[0], LIT("abcdef\xc3\xa9"), 7), "abcdef",
+	          "label of a device: no part of a character");
 }
 
 static void t_layout(void)
 {
 	struct devview p = { .ngauges = 5 };
 
-	check(device_rows(&p, 1, 16) == 5 && device_rows(&p, 2, 16) == 3, "rows of five gauges");
-	check(device_rows(&p, 1, 4) == 4, "no more than there is room for");
+	check(device_rows(&p, 1, 16) == 5 && device_rows(&p, 2, 16) == 3,
+	      "device block: rows of five gauges");
+	check(device_rows(&p, 1, 4) == 4,
+	      "device block: at most as many rows as there is room for");
 	p.ngauges = 1;
-	check(device_rows(&p, 1, 16) == 1, "a device without a graph");
+	check(device_rows(&p, 1, 16) == 1,
+	      "device block: no graph for a device without busy values");
 	p.known = true;
 	check(device_rows(&p, 1, 16) == GRAPH_ROWS && device_rows(&p, 1, 15) == 1,
-	      "a graph is lower if the screen is short");
+	      "device block: a lower graph on a short screen");
 	screen_new(1, 80);
 	check(gauge_layout_get(&scr).graph == 39 && gauge_layout_get(&scr).across == 1 &&
-	      gauge_layout_get(&scr).width == 40, "80 columns: graph and one gauge");
+	      gauge_layout_get(&scr).width == 40,
+	      "device block, 80 columns: a graph and one gauge");
 	screen_new(1, 200);
 	check(gauge_layout_get(&scr).graph == 99 && gauge_layout_get(&scr).across == 2 &&
-	      gauge_layout_get(&scr).width == 49, "200 columns: two gauges");
+	      gauge_layout_get(&scr).width == 49, "device block, 200 columns: two gauges");
 	screen_new(1, 8);
-	check(gauge_layout_get(&scr).graph == 3 && gauge_layout_get(&scr).across == 1, "8 columns");
+	check(gauge_layout_get(&scr).graph == 3 && gauge_layout_get(&scr).across == 1,
+	      "device block, 8 columns: no gauge");
 }
 
 /* More gauges than a device has room for: the screen shows how many it left out. */
@@ -211,14 +226,16 @@ static void t_full(void)
 
 static void t_columns(void)
 {
-	check_u64(top_ncolumns, 10, "ten columns");
+	check_u64(top_ncolumns, 10, "the table has ten columns");
 	for (u8 i = 0; i < top_ncolumns; i++)
-		check(!str_len(top_field(i)) || top_column(top_field(i)) == i, "column %u by field", i);
-	check(top_column(LIT("none")) == top_ncolumns, "no such field");
-	check_str(top_field(top_ncolumns), "", "no such column");
-	check(top_column_of_key('P') == 2 && top_column_of_key('M') == 3, "columns by key");
+		check(!str_len(top_field(i)) || top_column(top_field(i)) == i,
+		      "column_find: column %u by its field", i);
+	check(top_column(LIT("none")) == top_ncolumns, "column_find: an unknown field");
+	check_str(top_field(top_ncolumns), "", "column_find: a field without a column");
+	check(top_column_of_key('P') == 2 && top_column_of_key('M') == 3,
+	      "column_key: columns by their keys");
 	check(top_column_of_key(0) == top_ncolumns && top_column_of_key('Z') == top_ncolumns &&
-	      top_column_of_key('P' + 256) == top_ncolumns, "other keys");
+	      top_column_of_key('P' + 256) == top_ncolumns, "column_key: other keys");
 }
 
 /* Columns have 7, 7, 6, 6, 16, 24, 40, ... cells; the last one that fits gets the rest. */
@@ -238,7 +255,8 @@ static void t_widths(void)
 	for (size_t i = 0; i < LEN(rows); i++) {
 		screen_new(1, rows[i].cols);
 		check(width_at(&scr, rows[i].i, rows[i].x) == rows[i].width,
-		      "column %zu at %d of %u has %d cells, not %d", rows[i].i, rows[i].x,
+		      "width of the table: column %zu at %d of %u has %d cells, not %d",
+		      rows[i].i, rows[i].x,
 		      rows[i].cols, rows[i].width, width_at(&scr, rows[i].i, rows[i].x));
 	}
 }
@@ -265,13 +283,14 @@ static void t_filter(void)
 		struct top t = { .filter_n = (u8)strlen(rows[i].filter) };
 
 		memcpy(t.filter, rows[i].filter, t.filter_n);
-		check(top_match(&t, &r) == rows[i].is, "the filter '%s'", rows[i].filter);
+		check(top_match(&t, &r) == rows[i].is,
+		      "rows that match the filter '%s'", rows[i].filter);
 	}
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* A screen of any size can be drawn; what is drawn is within it. */
+/* Draws screens of any size. All cells that are drawn must be inside the screen. */
 static void t_sizes(void)
 {
 	struct top t = { .interval = 1000000000, .time = -1 };
@@ -285,13 +304,14 @@ static void t_sizes(void)
 				top_draw(&scr, &t, &r);
 				outside += grid[0].now[cols] != 0 || (rows < 29 && grid[rows].now[0]);
 			}
-	check_u64(outside, 0, "nothing is drawn outside of the screen");
+	check_u64(outside, 0, "no cell outside of the screen is drawn");
 	screen_new(3, 80);
 	t.mode = TOP_LIST;
 	top_draw(&scr, &t, &r);
 	check_str(row_text(0), "gpustat  0 devices  0 clients" "                                "
-		  "                 1s", "the title, with the interval at the right");
-	check_str(row_text(1), " no DRM or accel device here; still looking", "no device");
+		  "                 1s", "title of the screen, with the interval at the right end");
+	check_str(row_text(1), " no DRM or accel device here; still looking",
+	          "message of a screen without devices");
 }
 
 /* The state of a replay, or its speed, is at the right end of the title. */
@@ -321,31 +341,35 @@ static void t_footer(void)
 
 	screen_new(1, 40);
 	put_footer(&scr, &t);
-	check_str(row_text(0), "Filter: ab  EnterDone EscClear", "the filter");
-	check(grid[0].now[10] != grid[0].now[11], "the cursor");
+	check_str(row_text(0), "Filter: ab  EnterDone EscClear", "line of the filter");
+	check(grid[0].now[10] != grid[0].now[11], "the cursor is shown at the end of the filter");
 	t.mode = TOP_LIST;
 	screen_new(1, 40);
 	put_footer(&scr, &t);
-	check(grid[0].now[10] == grid[0].now[11], "no cursor after it was written");
+	check(grid[0].now[10] == grid[0].now[11],
+	      "the cursor is hidden after the filter was entered");
 }
 
-/* The help is not scrolled beyond its last line. */
+/* The help cannot be scrolled beyond its last line. */
 static void t_help(void)
 {
 	struct top t = { .mode = TOP_HELP, .help_first = 99 };
 
 	screen_new(10, 80);
 	put_help(&scr, &t);
-	check_u64(t.help_page, 8, "lines of help on a screen of 10");
-	check_u64(t.help_first, HELP_LINES - 8, "the first one, when it is scrolled to its end");
-	check(str_len(row_text(8)) > 0 && str_len(row_text(9)) == 0, "the last line is that before the footer");
+	check_u64(t.help_page, 8, "number of lines of the help on a screen of 10 rows");
+	check_u64(t.help_first, HELP_LINES - 8,
+	          "first line of the help when it is scrolled to its end");
+	check(str_len(row_text(8)) > 0 && str_len(row_text(9)) == 0,
+	      "the last line of the help is above the footer");
 	t.replay = true;
 	t.help_first = 99;
 	put_help(&scr, &t);
-	check_u64(t.help_first, HELP_LINES + REPLAY_LINES - 8, "a replay has more lines");
+	check_u64(t.help_first, HELP_LINES + REPLAY_LINES - 8,
+	          "the help of a replay has more lines");
 }
 
-/* The first field of a record is a fact as well. */
+/* The first field of a record is also shown as a fact. */
 static void t_facts(void)
 {
 	static const struct column power = { NULL, "power", S_SCALAR, U_NONE, 0, 0, "" };
@@ -358,7 +382,7 @@ static void t_facts(void)
 	struct buf b = BUF(text);
 
 	put_fact(&b, &(struct record){ .f = f, .n = LEN(f) }, &fact);
-	check(b.n == 6 && memcmp(text, "at 42", 6) == 0, "a fact of the first field");
+	check(b.n == 6 && memcmp(text, "at 42", 6) == 0, "a fact of the first field is shown");
 }
 
 int main(void)
