@@ -1,5 +1,5 @@
-/* t_doctor.c - `doctor`: the path of the program, the order of its steps, errors of the output. The
- * sources of values are simulated. SPDX-License-Identifier: MIT */
+/* t_doctor.c - unit test of commands/doctor.c: the path of the program, the order of its steps,
+ * errors of the output. The sources of values are simulated. SPDX-License-Identifier: MIT */
 #include "sys.h"
 #include "unit.h"
 
@@ -66,27 +66,32 @@ static int run(long n, u32 bad)
 int main(void)
 {
 	opt.out.fmt = format_find((struct str)STR("line"));
-	check(run(5, 0) == EX_OK && strcmp(path, "ppppp") == 0 && shown == 3, "the path of the program");
+	check(run(5, 0) == EX_OK && strcmp(path, "ppppp") == 0 && shown == 3,
+	      "program: its path is shown");
 	check_str(str_z(steps), "self confine start all end",
-		  "what needs more rights is probed before they are dropped");
-	check(opt.out.once, "one sample");
-	check(run(-ENOENT, 0) == EX_OK && strcmp(path, "gpustat") == 0, "without /proc: its name");
-	check(run(0, 0) == EX_OK && strcmp(path, "gpustat") == 0, "an empty link: its name");
-	check(run(5000, 0) == EX_OK && strlen(path) == 511, "a long path is cut, with its end");
-	check(run(5, 2) == EX_FAIL && shown == 2, "after an error no other record is shown");
-	check(measured == 0, "line: no row is measured before it is shown");
+		  "steps: sources that need privileges are probed before confine()");
+	check(opt.out.once, "steps: one sample");
+	check(run(-ENOENT, 0) == EX_OK && strcmp(path, "gpustat") == 0,
+	      "program: its name is shown without /proc");
+	check(run(0, 0) == EX_OK && strcmp(path, "gpustat") == 0,
+	      "program: its name is shown if the link is empty");
+	check(run(5000, 0) == EX_OK && strlen(path) == 511,
+	      "program: a long path is cut at its beginning");
+	check(run(5, 2) == EX_FAIL && shown == 2,
+	      "output: after an error no other record is shown");
+	check(measured == 0, "output: line shows each row before the next one is measured");
 	opt.out = (struct out){ .fmt = format_find((struct str)STR("table")), .kind = K_SOURCE };
 	check(run(5, 0) == EX_OK && measured == 3 && shown == 3,
-	      "table: all rows are measured before the first one is shown");
+	      "output: table shows the first row after all rows were measured");
 	end_fails = true;
-	check(run(5, 0) == EX_FAIL, "an error at the end");
+	check(run(5, 0) == EX_FAIL, "output: an error at the end is an exit code");
 	end_fails = false;
 	full = true;
-	check(run(5, 0) == EX_FAIL, "a table that is full");
+	check(run(5, 0) == EX_FAIL, "output: rows that exceed the table");
 	full = false;
 	link_n = 5;
 	with_roots = false;
 	steps[0] = '\0';
-	check(cmd_doctor() == EX_FAIL && !steps[0], "no /proc and /sys: nothing is probed");
+	check(cmd_doctor() == EX_FAIL && !steps[0], "without /proc and /sys, nothing is probed");
 	return unit_end();
 }

@@ -23,7 +23,7 @@ static const struct column *column(const char *group, const char *member)
 
 static struct field few[3];
 
-/* A record with the engines render and copy. */
+/* Makes a record with the engines render and copy. */
 static struct record engines(void)
 {
 	few[0] = (struct field){ .col = column("engine", "busy"), .inst = LIT("render"),
@@ -53,7 +53,7 @@ static void t_patterns(void)
 	} rows[] = {
 		{ "engine", PATTERN_FOUND, NULL }, { "engine.render", PATTERN_FOUND, NULL },
 		{ "engine.busy", PATTERN_FOUND, NULL }, { "engine.copy.busy", PATTERN_FOUND, NULL },
-		{ "engine.busy_ns", PATTERN_FOUND, NULL }, /* of --raw */
+		{ "engine.busy_ns", PATTERN_FOUND, NULL }, /* a field of --raw */
 		{ "engine.render.busy_ns", PATTERN_FOUND, NULL },
 		{ "engine.rendr", PATTERN_WRONG, "engine.render" },
 		{ "engine.copi", PATTERN_WRONG, "engine.copy" },
@@ -64,13 +64,17 @@ static void t_patterns(void)
 	struct record r = engines();
 
 	for (size_t i = 0; i < LEN(rows); i++) {
-		check(state_of(rows[i].pattern, &r) == rows[i].state, "-f %s is %s", rows[i].pattern,
-		      rows[i].state == PATTERN_WRONG ? "wrong" : "not wrong");
+		check(state_of(rows[i].pattern, &r) == rows[i].state,
+		      "-f %s in a record: %s", rows[i].pattern,
+		      rows[i].state == PATTERN_WRONG ?
+		      "no device has the field" : "the field is not reported");
 		if (rows[i].nearest)
-			check_str(str_z(named.nearest[0].name), rows[i].nearest, "the nearest name");
+			check_str(str_z(named.nearest[0].name), rows[i].nearest,
+			          "the nearest name to a misspelt field is found");
 	}
 	few[0].empty = few[1].empty = true;
-	check(state_of("engine.rendr", &r) == PATTERN_NEW, "a group without values may get any");
+	check(state_of("engine.rendr", &r) == PATTERN_NEW,
+	      "a field of a group without values is not reported");
 }
 
 static void t_said(void)
@@ -101,7 +105,7 @@ static void t_said(void)
 	opt.cmd = &other;
 	fields_say();
 	check(is_said("'engine.rendr': no record has this field; -f help lists the groups\n"),
-	      "a record of another kind, without a near name");
+	      "a message about records of another kind, without a near name");
 	opt.cmd = &live;
 }
 
@@ -118,16 +122,18 @@ static void t_late(void)
 	fields_note(&opt.out, &r);
 	fields_say();
 	check(is_said("the header has no column for engine.render.busy "
-		      "engine.copy.busy; run again to get it\n"), "two values");
+		      "engine.copy.busy; run again to get it\n"),
+	      "late values: a message names two fields without a column");
 	fields_note(&opt.out, &r);
 	fields_say();
-	check(is_said(NULL), "they are said once");
+	check(is_said(NULL), "late values: the message about two fields is printed once");
 	few[1].inst = LIT("video");
 	late.file = "file";
 	fields_note(&opt.out, &r);
 	fields_say();
 	check(is_said("the header has no column for engine.video.busy; "
-		      "use a new file to get it\n"), "a third one is said alone");
+		      "use a new file to get it\n"),
+	      "late values: a message about a third field names only this field");
 	late.file = NULL;
 	for (u32 i = 0; i < 60; i++) {
 		char inst[16];
@@ -136,9 +142,11 @@ static void t_late(void)
 		few[1].inst = str_z(inst);
 		fields_note(&opt.out, &r);
 	}
-	check_u64(said.n, strlen("some fields were left out: the header has no column for them\n"), "one message");
-	check(is_said("some fields were left out: the header has no column for them\n"), "there is no room for all");
-	check(late.n <= sizeof(late.names), "within the buffer");
+	check_u64(said.n, strlen("some fields were left out: the header has no column for them\n"),
+	          "late values: one message about names without room");
+	check(is_said("some fields were left out: the header has no column for them\n"),
+	      "late values: the message says that fields were left out");
+	check(late.n <= sizeof(late.names), "late values: the names do not exceed the buffer");
 	fields_say();
 	said.n = 0;
 	opt.out.headed = false;
@@ -149,7 +157,7 @@ static void t_late(void)
 static void t_cells(void)
 {
 	static const struct {
-		const char *row, *cells; /* cells: with '|' after each */
+		const char *row, *cells; /* cells: with '|' after each cell */
 	} rows[] = {
 		{ "a,b", "a|b|" }, { "a", "a|" }, { "", "|" }, { "a,", "a||" }, { ",a", "|a|" },
 		{ "\"a,b\",c", "a,b|c|" }, { "\"a\"\"b\"", "a\"b|" }, { "\"\"", "|" }, { "\"a", "a|" },
@@ -168,7 +176,8 @@ static void t_cells(void)
 			put_str(&b, cell);
 			put_c(&b, '|');
 		}
-		check_str(str_of(b.p, b.n), rows[i].cells, "the cells of '%s'", rows[i].row);
+		check_str(str_of(b.p, b.n), rows[i].cells,
+		          "CSV: cells of the row '%s'", rows[i].row);
 	}
 }
 
@@ -191,33 +200,44 @@ static void header(const char *text, size_t npatterns)
 static void t_headers(void)
 {
 	header("dev,temp.edge,\"x\"\r\n1\n", 2);
-	check(opt.out.headed && opt.out.ncells == 3 && is_said(NULL) && late.file, "columns of devices");
-	check_str(opt.out.cells[1].title, "temp.edge", "the second one");
-	check_str(opt.out.cells[2].title, "x", "the last one, without quotes and the end of the line");
+	check(opt.out.headed && opt.out.ncells == 3 && is_said(NULL) && late.file,
+	      "header: columns of devices are used");
+	check_str(opt.out.cells[1].title, "temp.edge", "header: name of the second column");
+	check_str(opt.out.cells[2].title, "x",
+	          "header: name of the last column, without quotes and the end of the line");
 	header("\xef\xbb\xbf" "dev\n", 2);
-	check(opt.out.headed && opt.out.ncells == 1, "a byte order mark");
-	check_str(opt.out.cells[0].title, "dev", "which is no part of the name");
+	check(opt.out.headed && opt.out.ncells == 1, "header: a byte order mark is accepted");
+	check_str(opt.out.cells[0].title, "dev",
+	          "header: a byte order mark is not part of the name");
 	header("dev,'=x,\"'-\"\"\",'x\n", 2);
-	check(opt.out.headed && opt.out.ncells == 4, "names that a spreadsheet would take for formulas");
-	check_str(opt.out.cells[1].title, "=x", "the second one");
-	check_str(opt.out.cells[2].title, "-\"", "the third one");
-	check_str(opt.out.cells[3].title, "'x", "a name with a '");
+	check(opt.out.headed && opt.out.ncells == 4,
+	      "header: names that a spreadsheet would take for formulas are accepted");
+	check_str(opt.out.cells[1].title, "=x",
+	          "header: the apostrophe before a formula is removed");
+	check_str(opt.out.cells[2].title, "-\"",
+	          "header: the apostrophe before a quoted formula is removed");
+	check_str(opt.out.cells[3].title, "'x",
+	          "header: an apostrophe before another name is kept");
 	header("my counter\n", 2);
-	check(opt.out.headed, "a counter that -f selects");
+	check(opt.out.headed, "header: a counter that -f selects is used");
 	header("other,counter\n", 2);
 	check(!opt.out.headed && opt.out.ncells == 0 && !late.file &&
 	      is_said("csv: gpustat appends a new header: no old column is a field of the records\n"),
-	      "columns of something else");
+	      "header: columns that are no fields are refused with a message");
 	header("time,dev,field,instance,value\n", 2);
-	check(!opt.out.headed && is_said("old rows were written without -f\n"), "a header without -f");
+	check(!opt.out.headed && is_said("old rows were written without -f\n"),
+	      "header: one without -f is refused with -f");
 	header("time,dev,field,instance,value\n", 0);
-	check(!opt.out.headed && is_said(NULL), "which is right without -f");
+	check(!opt.out.headed && is_said(NULL), "header: one without -f is accepted without -f");
 	header("dev\n", 0);
-	check(!opt.out.headed && is_said("old rows were written with -f\n"), "a header with -f");
+	check(!opt.out.headed && is_said("old rows were written with -f\n"),
+	      "header: one with -f is refused without -f");
 	header("dev", 2);
-	check(!opt.out.headed && is_said("the old header line is too long or has no end\n"), "a line without an end");
+	check(!opt.out.headed && is_said("the old header line is too long or has no end\n"),
+	      "header: a line without an end is refused with a message");
 	columns_take(-EACCES);
-	check(is_said("gpustat appends a new header: error\n"), "a file that cannot be read");
+	check(is_said("gpustat appends a new header: error\n"),
+	      "header: a file that cannot be read has a message");
 }
 
 static void t_ends(void)
@@ -231,15 +251,17 @@ static void t_ends(void)
 	append_begin();
 	append_line();
 	append_line();
-	check_str(str_of(b, (size_t)file_slurp(opt.output, b, sizeof(b))), "cut\n", "a cut line is ended, once");
+	check_str(str_of(b, (size_t)file_slurp(opt.output, b, sizeof(b))), "cut\n",
+	          "append: a line that was cut is ended once");
 	append_begin();
 	append_line();
-	check_str(str_of(b, (size_t)file_slurp(opt.output, b, sizeof(b))), "cut\n", "a whole one is not");
+	check_str(str_of(b, (size_t)file_slurp(opt.output, b, sizeof(b))), "cut\n",
+	          "append: a complete line is not ended");
 	close(out_fd);
 	put(opt.output, "cut");
 	out_fd = open(opt.output, O_WRONLY);
 	append_begin();
-	check(!is_cut, "a file that is overwritten has no end");
+	check(!is_cut, "append: a file that is overwritten is not ended");
 	close(out_fd);
 }
 

@@ -85,19 +85,23 @@ static void t_table(void)
 	for (size_t i = 0; i < LEN(cmds); i++) {
 		const struct cmd *c = &cmds[i];
 
-		check(command(c->name) == c && c->run, "'%s' is there once", c->name);
+		check(command(c->name) == c && c->run,
+		      "command '%s' has one row and a function", c->name);
 		/* --help has two columns; a command of two words is not in them */
 		check(strlen(c->help) > 0 && (strchr(c->name, ' ') || strlen(c->help) <= 30 + place++ % 2),
-		      "there is room for its help");
-		check(c->with && !(c->with & (c->with - 1)), "it has one bit");
-		check(c->with == WITH_LIVE || !(seen & c->with), "that no other command has");
+		      "the help of a command fits in its column");
+		check(c->with && !(c->with & (c->with - 1)),
+		      "a command has one bit of its options");
+		check(c->with == WITH_LIVE || !(seen & c->with),
+		      "no other command has the bit of its options");
 		check(!(c->calls & CALLS_WATCH) || (c->privileges & NEEDS_CLIENTS) == NEEDS_CLIENTS,
-		      "who searches for clients may read processes");
-		check(!!(c->calls & CALLS_CHILD) == !!(c->with & WITH_COMMAND), "who starts a command may");
-		check(c->calls & CALLS_FILES, "each reads files");
+		      "a command that searches for clients keeps the privileges for it");
+		check(!!(c->calls & CALLS_CHILD) == !!(c->with & WITH_COMMAND),
+		      "only a command that starts a command keeps the system calls for it");
+		check(c->calls & CALLS_FILES, "each command keeps the system calls to read files");
 		seen |= c->with;
 	}
-	check(command("") == cmds, "the first has no name");
+	check(command("") == cmds, "the first command in the table has no name");
 }
 
 /* --- terminal and environment ----------------------------------------------------------------- */
@@ -133,42 +137,42 @@ static void t_terminal(void)
 	}
 	opt.out = (struct out){ .one_line = true };
 	set_terminal();
-	check(opt.out.colour && opt.out.width == 0, "-1: no line is cut");
+	check(opt.out.colour && opt.out.width == 0, "terminal: -1 does not cut lines");
 	opt.out = (struct out){ 0 };
 	opt.output = "file";
 	set_terminal();
 	opt.output = NULL;
 	window_result = -ENOTTY;
 	set_terminal();
-	check(!opt.out.colour && opt.out.width == 0, "a file is no terminal");
+	check(!opt.out.colour && opt.out.width == 0, "terminal: a file is none");
 	window_result = 0;
 }
 
 static void t_repeats(void)
 {
 	opt.cmd = command("");
-	check(may_repeat(), "records of devices can repeat");
+	check(may_repeat(), "samples may repeat: records of devices");
 	opt.cmd = command("counters");
-	check(!may_repeat(), "a list of counters cannot");
+	check(!may_repeat(), "samples may not repeat: a list of counters");
 	opt.nwords = 1;
-	check(may_repeat(), "counters can");
+	check(may_repeat(), "samples may repeat: counters by name");
 	opt.nwords = 0;
 	opt.cmd = command("list");
-	check(!may_repeat(), "list cannot");
+	check(!may_repeat(), "samples may not repeat: list");
 	opt.cmd = command("host");
 	opt.count = 1;
-	check(!may_repeat(), "a number of samples is given");
+	check(!may_repeat(), "samples may not repeat: a number of samples is given");
 	opt.count = 0;
 	opt.interval = 1;
-	check(!may_repeat(), "an interval is");
+	check(!may_repeat(), "samples may not repeat: an interval is given");
 	opt.interval = 0;
 	opt.raw = true;
-	check(!may_repeat(), "-r needs no second reading");
+	check(!may_repeat(), "samples may not repeat: -r needs no second reading");
 	opt.raw = false;
 	opt.windowed = true;
-	check(!may_repeat(), "a window is given");
+	check(!may_repeat(), "samples may not repeat: a window is given");
 	opt.windowed = false;
-	check(may_repeat(), "nothing is");
+	check(may_repeat(), "samples may repeat: no option is given");
 }
 
 static void t_host(void)
@@ -178,19 +182,22 @@ static void t_host(void)
 	opt.cmd = command("host");
 	opt.out.fmt = format_find(LIT("json"));
 	set_host();
-	check(!opt.out.host && opt.interval == 0 && opt.out.run == 0 && opt.out.now > 0, "JSON has no host");
+	check(!opt.out.host && opt.interval == 0 && opt.out.run == 0 && opt.out.now > 0,
+	      "environment: collectd's variables are ignored for JSON");
 	opt.out.fmt = format_find(LIT("collectd"));
 	set_host();
 	check(strcmp(opt.out.host, "here") == 0 && opt.out.interval == 10500000000 &&
-	      opt.interval == 10500000000, "collectd passes host and interval");
+	      opt.interval == 10500000000,
+	      "environment: collectd passes the host and the interval");
 	opt.interval = 2;
 	set_host();
-	check(opt.interval == 2 && opt.out.interval == 10500000000, "an interval that is given stays");
+	check(opt.interval == 2 && opt.out.interval == 10500000000,
+	      "environment: an interval of the command line has priority over collectd's");
 	setenv("COLLECTD_INTERVAL", "x", 1);
 	setenv("COLLECTD_HOSTNAME", "", 1);
 	set_host();
 	check(opt.out.interval == 2 && opt.out.host && strcmp(opt.out.host, "here") != 0,
-	      "wrong ones are not used");
+	      "environment: invalid values of collectd are not used");
 	opt.interval = 0;
 	check(run_number() & 1, "the number of a run is not 0");
 }
@@ -232,7 +239,8 @@ static void t_endings(void)
 		missing = e->missing;
 		fileio.unread = e->unread;
 		fileio.error = e->error;
-		check(run_cmd() == e->want && is_said(e->said), "ending %zu: exit code %d", i, e->want);
+		check(run_cmd() == e->want && is_said(e->said),
+		      "end of a run %zu: exit code %d", i, e->want);
 	}
 	tables_short = missing = false;
 	fileio.unread = 0;
@@ -240,7 +248,7 @@ static void t_endings(void)
 	opt = (struct opts){ .cmd = command("stat"), .out = { .lost = 3 } };
 	code = EX_OK;
 	check(run_cmd() == EX_OK && is_said("3 series or columns were left out: the tables are full\n"),
-	      "columns that had no room");
+	      "end of a run: a message about columns without room");
 }
 
 /* --- order ------------------------------------------------------------------------------------ */
@@ -266,36 +274,41 @@ static void t_order(void)
 	code = EX_OK;
 	opt = (struct opts){ .out = { .fmt = format_find(LIT("line")) } };
 	check_str(str_z(run("", EX_OK)), "output begin arg0 drop sink files signals confine run restore ",
-		  "devices");
-	check_str(str_z(run("stat", EX_OK)), "output begin arg0 drop run ", "a command handles its signals");
+		  "steps of a run: devices");
+	check_str(str_z(run("stat", EX_OK)), "output begin arg0 drop run ",
+	          "steps of stat: it handles signals itself");
 	check_str(str_z(run("top", EX_OK)), "output begin arg0 drop files signals confine run restore ",
-		  "a screen opens no file");
+		  "steps of top: it opens no output");
 	check_str(str_z(run("doctor", EX_OK)), "output begin arg0 drop sink files signals run restore ",
-		  "doctor looks before it is confined");
+		  "steps of doctor: it probes before it confines itself");
 	check_str(str_z(run("fdinfo", EX_OK)), "output begin arg0 drop sink files signals run restore ",
-		  "fdinfo opens its files first");
+		  "steps of fdinfo: it opens its files before it confines itself");
 	sink_code = EX_FAIL;
-	check_str(str_z(run("list", EX_FAIL)), "output begin arg0 drop sink ", "the output cannot be opened");
+	check_str(str_z(run("list", EX_FAIL)), "output begin arg0 drop sink ",
+	          "steps after the output cannot be opened");
 	sink_code = -1;
 	opt.http = true;
 	check_str(str_z(run("", EX_OK)),
 		  "output begin arg0 drop sink files signals confine request run restore answer ",
-		  "a request is read when it is confined");
+		  "steps with --http: the request is read after confine()");
 	http_code = EX_OK;
 	check_str(str_z(run("", EX_OK)), "output begin arg0 drop sink files signals confine request ",
-		  "a request that is answered already");
+		  "steps with --http: a request that was answered ends the run");
 	opt.http = false;
 	privileges = false;
-	check_str(str_z(run("", EX_FAIL)), "output begin arg0 drop ", "privileges that stay");
+	check_str(str_z(run("", EX_FAIL)), "output begin arg0 drop ",
+	          "steps after privileges could not be dropped");
 	privileges = true;
 	args_code = EX_USAGE;
-	check_str(str_z(run("", EX_USAGE)), "output begin arg0 ", "an error of usage");
-	check_str(str_z(run("check", EX_UNKNOWN)), "output begin arg0 why", "is unknown to a plugin");
+	check_str(str_z(run("", EX_USAGE)), "output begin arg0 ", "steps after an error of usage");
+	check_str(str_z(run("check", EX_UNKNOWN)), "output begin arg0 why",
+	          "steps of check after an error of usage: exit code UNKNOWN");
 	args_code = EX_OK;
-	check_str(str_z(run("check", EX_OK)), "output begin arg0 ", "--help is not");
+	check_str(str_z(run("check", EX_OK)), "output begin arg0 ",
+	          "steps of check --help: exit code OK");
 	opt.cmd = NULL;
 	check(gpustat_main(0, (char *[]){ NULL }) == EX_USAGE && is_said("no arguments and no program name"),
-	      "a caller without arguments");
+	      "an empty list of arguments is an error of usage");
 }
 
 int main(void)

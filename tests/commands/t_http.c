@@ -3,7 +3,7 @@
 #include "sys.h"
 #include "unit.h"
 
-static const char *pieces[8]; /* that are received; NULL: nothing comes any more */
+static const char *pieces[8]; /* the received bytes; NULL: nothing more is received */
 static size_t npieces, piece_n[8];
 static long listening, send_results[8];
 static size_t nsends, nsent;
@@ -37,7 +37,7 @@ static long fake_send(const char *p, size_t n)
 	return (long)some;
 }
 
-/* Input is there if there is a next piece; else the time is over. */
+/* Input is ready if there is a next piece; otherwise the time is over. */
 static long fake_poll(const struct pollfd *p, size_t n)
 {
 	polls++;
@@ -86,7 +86,7 @@ static void t_head_end(void)
 		struct str s = edge_str(rows[i].text, strlen(rows[i].text));
 		const char *end = head_end(s.p, s.e);
 
-		check((end ? (int)(end - s.p) : -1) == rows[i].end, "the end of head %zu", i);
+		check((end ? (int)(end - s.p) : -1) == rows[i].end, "end of request head %zu", i);
 	}
 }
 
@@ -101,15 +101,16 @@ static void t_targets(void)
 
 	for (size_t i = 0; i < LEN(rows); i++)
 		check_str(target_path(edge_str(rows[i][0], strlen(rows[i][0]))), rows[i][1],
-			  "the path of %s", rows[i][0]);
-	check(is_host(LIT("Host: x")) && is_host(LIT("hOST:")) && is_host(LIT("HOST:x")), "Host");
+			  "path of the request target %s", rows[i][0]);
+	check(is_host(LIT("Host: x")) && is_host(LIT("hOST:")) && is_host(LIT("HOST:x")),
+	      "header Host is recognized in any case");
 	check(!is_host(LIT("Hosts: x")) && !is_host(LIT("Host")) && !is_host(LIT(" Host:")) &&
-	      !is_host(LIT("HostZ")) && !is_host(LIT("")), "other lines");
+	      !is_host(LIT("HostZ")) && !is_host(LIT("")), "other headers are not taken for Host");
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Returns the result of a request that comes in these pieces. */
+/* Returns the result of a request that is received in these pieces. */
 static int request(const char *a, const char *b, const char *c)
 {
 	memset(pieces, 0, sizeof(pieces));
@@ -159,29 +160,39 @@ static void t_answers(void)
 	for (size_t i = 0; i < LEN(rows); i++) {
 		int code = request(rows[i].request, NULL, NULL);
 
-		check(code == (rows[i].status ? EX_OK : -1), "request %zu", i);
-		check(rows[i].status ? has_status(rows[i].status) : nsent == 0 && out.n > 0, "its answer");
+		check(code == (rows[i].status ? EX_OK : -1),
+		      "request %zu is accepted or answered", i);
+		check(rows[i].status ? has_status(rows[i].status) : nsent == 0 && out.n > 0,
+		      "the answer has the expected status");
 	}
 	request("POST / HTTP/1.0\r\n\r\n", NULL, NULL);
-	check(str_find(str_of(sent, nsent), LIT("\r\nAllow: GET, HEAD\r\n")), "405 says what is allowed");
+	check(str_find(str_of(sent, nsent), LIT("\r\nAllow: GET, HEAD\r\n")),
+	      "an answer 405 lists the allowed methods");
 }
 
 static void t_pieces(void)
 {
 	static char large[REQUEST_BYTES + 1];
 
-	check(request("GET / HT", "TP/1.0\r\n\r", "\n") == -1, "a request in three pieces");
+	check(request("GET / HT", "TP/1.0\r\n\r", "\n") == -1,
+	      "a request in three pieces is accepted");
 	check_str(str_of(out.p, out.n), "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n"
-		  "Connection: close\r\n\r\n", "its head is not sent yet");
-	check(http_write("x", 1) == 0 && http_end(EX_FAIL) == EX_FAIL, "after the sample its code stays");
-	check(request("GET / HT", NULL, NULL) == EX_OK && has_status("408 Request Timeout"), "nothing comes");
-	check(request("", NULL, NULL) == EX_OK && nsent == 0, "closed without a request: no answer");
-	check(request("GET", "", NULL) == EX_OK && has_status("400 Bad Request"), "closed within it");
+		  "Connection: close\r\n\r\n",
+	          "the head of an answer is not sent before the sample");
+	check(http_write("x", 1) == 0 && http_end(EX_FAIL) == EX_FAIL,
+	      "http_end() after a sample returns the exit code of the sample");
+	check(request("GET / HT", NULL, NULL) == EX_OK && has_status("408 Request Timeout"),
+	      "a request that is not completed in time is answered with 408");
+	check(request("", NULL, NULL) == EX_OK && nsent == 0,
+	      "a connection that is closed without a request is not answered");
+	check(request("GET", "", NULL) == EX_OK && has_status("400 Bad Request"),
+	      "a request that ends within its head is answered with 400");
 	memset(large, 'a', REQUEST_BYTES);
 	check(request(large, NULL, NULL) == EX_OK && has_status("431 Request Header Fields Too Large"),
-	      "a head that is too long");
+	      "a request head that is too long is answered with 431");
 	stopped = 1;
-	check(request("GET / HTTP/1.0\r\n\r\n", NULL, NULL) == EX_OK && nsent == 0, "a signal");
+	check(request("GET / HTTP/1.0\r\n\r\n", NULL, NULL) == EX_OK && nsent == 0,
+	      "a signal ends the wait for a request");
 	stopped = 0;
 }
 
@@ -189,7 +200,7 @@ static void t_nul(void)
 {
 	piece_n[0] = 19;
 	check(request("GET / HTTP/1.0\0\r\n\r\n", NULL, NULL) == EX_OK && has_status("400 Bad Request"),
-	      "a NUL in the head");
+	      "a NUL byte in the head is answered with 400");
 	piece_n[0] = 0;
 }
 
@@ -202,33 +213,37 @@ static void t_write(void)
 	send_results[0] = 2;
 	send_results[1] = -EINTR;
 	send_results[2] = -EAGAIN;
-	check(http_write("abcdef", 6) == 0, "a write in pieces, after a signal and a full socket");
-	check_str(str_of(sent, nsent), "abcdef", "all was sent once");
+	check(http_write("abcdef", 6) == 0,
+	      "an answer is sent in pieces, after a signal and a full socket");
+	check_str(str_of(sent, nsent), "abcdef", "an answer in pieces is sent once");
 	nsends = 0;
 	send_results[0] = -EPIPE;
-	check(http_write("abc", 3) == -EPIPE, "the client is gone");
+	check(http_write("abc", 3) == -EPIPE, "a closed connection is a write error");
 	memset(send_results, 0, sizeof(send_results));
 	answer_begun = false;
 	nsent = 0;
 	out = BUF(out_text);
 	check(http_end(EX_NODEVICE) == EX_NODEVICE && has_status("500 Internal Server Error"),
-	      "without a sample the answer is an error");
+	      "a run without a sample is answered with 500");
 }
 
 static void t_sockets(void)
 {
 	listening = -ENOTSOCK;
-	check(http_request() == EX_USAGE && is_said("no socket was passed"), "no socket");
+	check(http_request() == EX_USAGE && is_said("no socket was passed"),
+	      "without a socket, --http is an error of usage");
 	listening = 1;
-	check(http_request() == EX_USAGE && is_said("the socket is a listening one"), "a listening one");
+	check(http_request() == EX_USAGE && is_said("the socket is a listening one"),
+	      "with a listening socket, --http is an error of usage");
 	listening = 0;
 	request("GET / HTTP/1.0\r\n\r\n", NULL, NULL);
-	check(!opt.quiet && out_fd == 0, "messages do not go to the client");
+	check(!opt.quiet && out_fd == 0,
+	      "messages are printed if standard error is not the socket");
 	same_file = true;
 	request("GET / HTTP/1.0\r\n\r\n", NULL, NULL);
-	check(opt.quiet, "if they would, there are none");
+	check(opt.quiet, "no messages are printed if standard error is the socket");
 	same_file = false;
-	check(http_request() == EX_OK && opt.quiet, "-q stays");
+	check(http_request() == EX_OK && opt.quiet, "-q is kept with --http");
 }
 
 static void t_passed(void)
@@ -240,17 +255,18 @@ static void t_passed(void)
 	setenv("LISTEN_FDS", "1", 1);
 	check(passed_socket() == 3, "systemd passes descriptor 3");
 	setenv("LISTEN_FDS", "2", 1);
-	check(passed_socket() == 0, "two sockets are not for this");
+	check(passed_socket() == 0, "two descriptors of systemd are not used");
 	setenv("LISTEN_FDS", "1", 1);
 	setenv("LISTEN_PID", "1x", 1);
-	check(passed_socket() == 0, "nor is one for another process");
+	check(passed_socket() == 0, "a descriptor for another process is not used");
 	unsetenv("LISTEN_PID");
-	check(passed_socket() == 0, "inetd passes standard input");
+	check(passed_socket() == 0,
+	      "without LISTEN_PID, the socket is standard input, as from inetd");
 	opt.out.fmt = format_find(LIT("openmetrics"));
 	check(http_takes_format() && strncmp(content_type(), "application/openmetrics-text;", 29) == 0,
-	      "OpenMetrics has its own type");
+	      "OpenMetrics has a separate content type");
 	opt.out.fmt = format_find(LIT("json"));
-	check(!http_takes_format(), "JSON is not served");
+	check(!http_takes_format(), "JSON is refused as a format of --http");
 }
 
 int main(void)
