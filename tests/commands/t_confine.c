@@ -67,25 +67,30 @@ static long fake_begin(u8 m, u8 h, bool s)
 static void t_privileges(void)
 {
 	check(drop_privileges() && may_have == ALL && may_here == (MAY_READ | ALL) && !starts,
-	      "the command's own, and those to read named files");
+	      "privileges: those of the command, and those to read named files");
 	opt.output = "file";
-	check(drop_privileges() && may_here == (MAY_READ | MAY_WRITE | ALL), "-O writes a file");
+	check(drop_privileges() && may_here == (MAY_READ | MAY_WRITE | ALL),
+	      "privileges: -O keeps the one to write a file");
 	opt.output = NULL;
 	opt.proc = "p";
-	check(drop_privileges() && may_have == 0 && may_here == (MAY_READ | ALL), "files that are not the kernel's");
+	check(drop_privileges() && may_have == 0 && may_here == (MAY_READ | ALL),
+	      "privileges: --proc does not keep those of the command");
 	opt.proc = NULL;
 	opt.oa.replay = "r";
-	check(drop_privileges() && may_have == 0 && may_here == MAY_READ, "a recording");
+	check(drop_privileges() && may_have == 0 && may_here == MAY_READ,
+	      "privileges: a recording keeps only the one to read it");
 	opt.oa.replay = NULL;
 	list = true;
-	check(drop_privileges() && may_have == 0, "oa list");
+	check(drop_privileges() && may_have == 0, "privileges: oa list keeps none of the command");
 	list = false;
 	opt.cmd = &munin;
-	check(drop_privileges() && may_here == (MAY_READ | MAY_WRITE), "munin writes a file of its own");
+	check(drop_privileges() && may_here == (MAY_READ | MAY_WRITE),
+	      "privileges: munin keeps the one to write its state file");
 	opt.command = (char *[]){ NULL };
-	check(drop_privileges() && starts, "a command is started");
+	check(drop_privileges() && starts, "privileges: those to start a command are kept");
 	begin_result = -EPERM;
-	check(!drop_privileges() && is_said("capabilities: "), "an error");
+	check(!drop_privileges() && is_said("capabilities: "),
+	      "privileges: an error is reported, and the run ends");
 	opt.command = NULL;
 	opt.cmd = &live;
 }
@@ -93,17 +98,18 @@ static void t_privileges(void)
 static void t_keep(void)
 {
 	keep_privileges(MAY_PERF);
-	check(kept == MAY_PERF, "those that the caller names");
+	check(kept == MAY_PERF, "keep_privileges(): those of the caller are kept");
 	opt.output = "file";
 	keep_privileges(0);
-	check(kept == 0, "a file that is open needs none");
+	check(kept == 0, "keep_privileges(): an open output file needs none");
 	gathers = true;
 	keep_privileges(0);
-	check(kept == MAY_WRITE, "one that will be replaced does");
+	check(kept == MAY_WRITE,
+	      "keep_privileges(): an output file that is replaced needs the one to write");
 	opt.output = NULL;
 	opt.command = (char *[]){ NULL };
 	keep_privileges(0);
-	check(kept == MAY_KILL, "a command will be stopped");
+	check(kept == MAY_KILL, "keep_privileges(): a started command needs the one to stop it");
 	opt.command = NULL;
 }
 
@@ -111,15 +117,16 @@ static void t_files(void)
 {
 	folder = 7;
 	close_files();
-	check(closed == 1 && folder_given == 7, "the folder of a file that is replaced stays writable");
+	check(closed == 1 && folder_given == 7,
+	      "close_files(): the folder of an output file that is replaced stays writable");
 	opt.no_sandbox = true;
 	close_files();
-	check(closed == 1, "--no-sandbox");
+	check(closed == 1, "close_files(): --no-sandbox changes nothing");
 	opt.no_sandbox = false;
 	folder = -1;
 }
 
-/* confine() works once in a process: each row is one. */
+/* confine() works once in a process, so each row runs in a child process. */
 static const struct row {
 	const struct cmd *cmd;
 	const char *what, *state;
@@ -162,8 +169,8 @@ static int confine_row(void)
 	       requests == !!(given_groups & CALLS_WATCH) && admitted == !!(row->cmd->calls & CALLS_WATCH);
 }
 
-/* One look at the processes, of a command, with these options. Returns how often the iterator was
- * loaded, and checks that this was before the filter. */
+/* Makes a single full scan with these options. Returns how often the iterator was loaded, and
+ * checks that this happened before the filter. */
 static int confine_look(void)
 {
 	confine(0);
@@ -173,24 +180,28 @@ static int confine_look(void)
 static void t_iterator(void)
 {
 	opt.cmd = &look;
-	check(child_run(confine_look)->code == 1, "one look loads the iterator, and the right to is dropped");
+	check(child_run(confine_look)->code == 1,
+	      "iterator: a single full scan loads it, and drops the capability to load it");
 	opt.sys = "s";
-	check(child_run(confine_look)->code == 5, "--sys: whatever nodes there are");
+	check(child_run(confine_look)->code == 5,
+	      "iterator: with --sys it is loaded, whatever nodes there are");
 	opt.sys = NULL;
 	opt.cmd = &doctor;
-	check(child_run(confine_look)->code == 7, "doctor: however many processes there are");
+	check(child_run(confine_look)->code == 7,
+	      "iterator: doctor loads it, however many processes there are");
 	opt.cmd = &look;
 	opt.no_sandbox = true;
-	check(child_run(confine_look)->code == 1, "--no-sandbox");
+	check(child_run(confine_look)->code == 1, "iterator: --no-sandbox loads it");
 	opt.no_sandbox = false;
 	opt.interval = 1;
-	check(child_run(confine_look)->code == 0, "not in a run of several samples");
+	check(child_run(confine_look)->code == 0,
+	      "iterator: a run of several samples does not load it");
 	opt.interval = 0;
 	opt.on_stdin = true;
-	check(child_run(confine_look)->code == 0, "nor with --on-stdin");
+	check(child_run(confine_look)->code == 0, "iterator: --on-stdin does not load it");
 	opt.on_stdin = false;
 	opt.proc = "p";
-	check(child_run(confine_look)->code == 0, "nor with --proc");
+	check(child_run(confine_look)->code == 0, "iterator: --proc does not load it");
 	opt.proc = NULL;
 }
 
@@ -198,13 +209,14 @@ static void t_iterator_said(void)
 {
 	opt.cmd = &look;
 	say_iterator();
-	check(is_said("descriptors: the kernel's iterator\n"), "-v: it is used");
+	check(is_said("descriptors: the kernel's iterator\n"), "-v: the iterator is used");
 	iterator = (struct iterator_state){ .reason = "few" };
 	say_iterator();
-	check(is_said("descriptors: a scan of /proc: few\n"), "-v: it is not used");
+	check(is_said("descriptors: a scan of /proc: few\n"), "-v: the iterator is not used");
 	iterator = (struct iterator_state){ .reason = "bpf", .error = -EPERM };
 	say_iterator();
-	check(is_said("descriptors: a scan of /proc: bpf: error\n"), "-v: it is refused");
+	check(is_said("descriptors: a scan of /proc: bpf: error\n"),
+	      "-v: the kernel refuses the iterator");
 }
 
 int main(void)
@@ -222,11 +234,12 @@ int main(void)
 	opt.cmd = &live;
 	opt.no_sandbox = true;
 	confine(0);
-	check(entered == 0, "--no-sandbox");
+	check(entered == 0, "confine(): --no-sandbox enters no sandbox");
 	opt.no_sandbox = false;
 	opt.verbose = true;
 	sandbox = (struct sandbox){ -EINVAL, -ECANCELED };
 	confine(0);
-	check(entered == 1 && is_said("the system call filter is off: error\n"), "-v says what there is not");
+	check(entered == 1 && is_said("the system call filter is off: error\n"),
+	      "confine() with -v: a missing filter is reported");
 	return unit_end();
 }

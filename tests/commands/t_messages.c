@@ -20,7 +20,7 @@ static long fake_write(int fd, const char *p, size_t n)
 static const struct cmd live = { .with = WITH_LIVE }, plugin = { .with = WITH_CHECK };
 struct opts opt = { .cmd = &live };
 
-/* Returns what was written since the last call. */
+/* Returns the text that was written since the last call. */
 static struct str said(void)
 {
 	struct str s = { written, written + nwritten };
@@ -32,25 +32,26 @@ static struct str said(void)
 static void t_say(void)
 {
 	say("a", "b", "c");
-	check(nwrites == 1, "a message is written at once");
-	check_str(said(), "gpustat: abc\n", "its parts");
+	check(nwrites == 1, "a message is written with one call");
+	check_str(said(), "gpustat: abc\n", "a message has the program's name and all its parts");
 	say_z("a");
 	say_number(UINT64_MAX, " things");
 	say_at("file", 7, "bad");
 	say_error("x", -ENOENT);
 	check_str(said(), "gpustat: a\ngpustat: 18446744073709551615 things\n"
-		  "gpustat: file: at byte 7: bad\ngpustat: x: No such file or directory\n", "other forms");
+		  "gpustat: file: at byte 7: bad\ngpustat: x: No such file or directory\n",
+	          "messages of other forms: text, number, place in a file, error");
 	say_as("who", "a\nb\033", NULL, "\xff");
-	check(is_clean(said(), true), "no byte of a name moves the cursor");
+	check(is_clean(said(), true), "no byte of a name in a message moves the cursor");
 	opt.quiet = true;
 	say_z("a");
-	check_str(said(), "", "-q: no message");
+	check_str(said(), "", "-q: no message is printed");
 	check(usage("a", NULL, NULL) == EX_USAGE && opt.usage_said && !opt.quiet,
-	      "an error of usage is always said");
-	check_str(said(), "gpustat: a\n", "its message");
+	      "-q: an error of usage is printed");
+	check_str(said(), "gpustat: a\n", "-q: an error of usage has its message");
 }
 
-/* A part without room has its first 48 bytes and dots. */
+/* A part of a message without room has its first 48 bytes and dots. */
 static void t_long(void)
 {
 	static char longest[3000];
@@ -61,35 +62,38 @@ static void t_long(void)
 	say(longest, " tail", NULL);
 	memset(want + 9, 'x', 48);
 	strcpy(want + 57, "... tail\n");
-	check_str(said(), want, "a long first part leaves room for the second");
+	check_str(said(), want, "a long message: a long first part leaves room for the second");
 	say(longest, longest, longest);
 	s = said();
-	check_u64(str_len(s), 9 + 3 * 51 + 1, "three long parts are all cut");
-	memcpy(longest + 46, "\xe2\x82\xac", 3); /* three bytes, of which the cut is in the middle */
+	check_u64(str_len(s), 9 + 3 * 51 + 1, "a long message: three long parts are all cut");
+	memcpy(longest + 46, "\xe2\x82\xac", 3); /* three bytes, at whose middle the limit is */
 	say(longest, " tail", NULL);
 	memset(want + 9, 'x', 46);
 	strcpy(want + 55, "... tail\n");
-	check_str(said(), want, "it is cut between characters");
+	check_str(said(), want, "a long message is cut between characters");
 	memset(longest, 'x', 1000);
 	longest[1000] = '\0';
 	say(longest, longest + 900, NULL);
-	check_u64(str_len(said()), 9 + 51 + 100 + 1, "a first part that just fits is cut for the second");
+	check_u64(str_len(said()), 9 + 51 + 100 + 1,
+	          "a long message: a first part that just fits is cut to leave room for the "
+	          "second");
 	longest[900] = '\0';
 	say(longest + 100, NULL, NULL);
-	check_u64(str_len(said()), 9 + 800 + 1, "800 bytes have room");
+	check_u64(str_len(said()), 9 + 800 + 1, "a message of 800 bytes is not cut");
 }
 
 static void t_plugin(void)
 {
 	opt.cmd = &plugin;
-	check(is_check(), "the command is check");
+	check(is_check(), "is_check() is true for the command check");
 	opt.quiet = true;
 	say("a", "b", NULL);
-	check_str(said(), "", "its message is not written");
-	check_str(str_z(last_message), "ab", "it is kept, without the name of the program");
+	check_str(said(), "", "check: a message is not printed");
+	check_str(str_z(last_message), "ab",
+	          "check: a message is kept for the result, without the program's name");
 	opt.quiet = false;
 	opt.cmd = NULL;
-	check(!is_check(), "before the command is known it is none");
+	check(!is_check(), "is_check() is false before the command is known");
 	opt.cmd = &live;
 }
 
@@ -106,7 +110,8 @@ static void t_errors(void)
 	};
 
 	for (size_t i = 0; i < LEN(rows); i++)
-		check_str(str_z(error_text(rows[i].error)), rows[i].text, "error %ld", -rows[i].error);
+		check_str(str_z(error_text(rows[i].error)), rows[i].text,
+		          "text of error %ld", -rows[i].error);
 }
 
 static void t_commands(void)
@@ -114,41 +119,47 @@ static void t_commands(void)
 	static char name[] = "cmd", *argv[] = { name, NULL };
 
 	opt.command = argv;
-	check(command_code(0, 0) == 0 && opt.command_exit == 0, "a command that succeeded");
-	check(command_code(0, 3 << 8) == 3 && opt.command_exit == 3, "its exit code");
-	check(command_code(0, SIGKILL) == 137 && opt.command_exit == 137, "128 and its signal");
-	check_str(said(), "", "without a message");
+	check(command_code(0, 0) == 0 && opt.command_exit == 0,
+	      "exit code of a command that succeeded");
+	check(command_code(0, 3 << 8) == 3 && opt.command_exit == 3,
+	      "exit code of a command that failed");
+	check(command_code(0, SIGKILL) == 137 && opt.command_exit == 137,
+	      "exit code of a command that a signal ended: 128 and the signal");
+	check_str(said(), "", "no message if a command ends");
 	check(command_code(-ENOENT, 0) == 127 && command_code(-EACCES, 0) == 126,
-	      "it was not found; it could not be started");
+	      "exit codes of a command that was not found, and of one that could not be started");
 	check_str(said(), "gpustat: cmd: No such file or directory\ngpustat: cmd: Permission denied\n",
-		  "the reasons");
-	check(command_code(0, -ECHILD) == EX_FAIL, "an unknown status");
-	check_str(said(), "gpustat: cmd: the exit status of the command is unknown: ECHILD\n", "the reason");
+		  "messages of a command that was not found, and of one that could not be started");
+	check(command_code(0, -ECHILD) == EX_FAIL, "exit code of a command with an unknown status");
+	check_str(said(), "gpustat: cmd: the exit status of the command is unknown: ECHILD\n",
+	          "message of a command with an unknown status");
 }
 
 static void t_full(void)
 {
 	static TABLE(char, few, 10, 10, "things");
 
-	check(!say_full(), "no table is full");
+	check(!say_full(), "say_full() returns false if no table is full");
 	table_has(&few.t, 10);
 	table_has(&few.t, 11);
-	check(say_full(), "a table is");
-	check_str(said(), "gpustat: things: room for 10 only, 2 left out\n", "its message");
+	check(say_full(), "say_full() returns true if a table is full");
+	check_str(said(), "gpustat: things: room for 10 only, 2 left out\n",
+	          "the message of a full table has its size and the number of lost rows");
 	registry.dropped = 5;
 	fileio.unread = 2;
-	check(without_room() == 3, "files that could not be read are not counted");
+	check(without_room() == 3, "without_room() does not count files that could not be read");
 	say_dropped();
-	check_str(said(), "gpustat: 3 values were left out: the tables are full\n", "three values");
+	check_str(said(), "gpustat: 3 values were left out: the tables are full\n",
+	          "message about three lost values");
 	fileio.unread = 5;
 	say_dropped();
-	check(without_room() == 0 && nwritten == 0, "none is left");
+	check(without_room() == 0 && nwritten == 0, "no message if only files could not be read");
 	fileio.unread = 6;
-	check(without_room() == 0, "never fewer than none");
+	check(without_room() == 0, "without_room() is never negative");
 	files_note_missing("card0", -EACCES);
 	say_unread_files();
 	check_str(said(), "gpustat: some files could not be read: card0: Permission denied\n",
-		  "the last file that could not be read");
+		  "message with the last file that could not be read");
 }
 
 int main(void)

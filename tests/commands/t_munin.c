@@ -10,7 +10,7 @@ struct record rec;
 struct buf out;
 
 static char output[256 << 10];
-static int measured = -1; /* what live_measure() returns */
+static int measured = -1; /* result of live_measure() */
 static bool has_roots = true, saves = true;
 static void (*fill)(void); /* makes the devices */
 static i64 window;
@@ -49,24 +49,27 @@ static void t_names(void)
 
 	graph.nseries = 0;
 	for (size_t i = 0; i < LEN(rows); i++)
-		check_str(str_z(series_name(str_z(rows[i].name))), rows[i].field, "name %zu: %s", i,
+		check_str(str_z(series_name(str_z(rows[i].name))), rows[i].field,
+		          "series name %zu: %s", i,
 			  rows[i].field);
 	memset(a, 'x', sizeof(a));
 	first = series_name(str_of(a, sizeof(a)));
 	second = series_name(str_of(a, sizeof(a) - 1));
-	check(strlen(first) == SERIES_BYTES - 5, "a long name is cut");
+	check(strlen(first) == SERIES_BYTES - 5, "series name: a long name is cut");
 	check(strlen(second) == SERIES_BYTES - 3 && strncmp(first, second, strlen(first)) == 0 &&
-	      strcmp(second + strlen(first), "_2") == 0, "two cut names differ in their numbers");
-	for (int i = 3; i < 999; i++) { /* as series_name() would make them, but faster */
+	      strcmp(second + strlen(first), "_2") == 0,
+	      "series name: two equal cut names have different numbers");
+	for (int i = 3; i < 999; i++) { /* as series_name() makes them, but faster */
 		table_has(&graph.table, graph.nseries);
 		snprintf(graph.series[graph.nseries++], SERIES_BYTES, "%.*s_%d", SERIES_BYTES - 5, a, i);
 	}
 	check(strcmp(series_name(str_of(a, sizeof(a))) + SERIES_BYTES - 5, "_999") == 0,
-	      "999 cut names have numbers");
-	check(!series_name(str_of(a, sizeof(a))), "a cut name without room for a number has no field");
+	      "series name: 999 equal cut names have numbers");
+	check(!series_name(str_of(a, sizeof(a))),
+	      "series name: a cut name without room for a number is left out");
 	while (graph.nseries < MAX_SERIES)
 		series_name(LIT("y"));
-	check(!series_name(LIT("y")), "a name without room has no field");
+	check(!series_name(LIT("y")), "series name: a name without room in the table is left out");
 }
 
 /* Returns whether a field of hostile bytes has a valid name. */
@@ -163,24 +166,27 @@ static void t_graphs(void)
 
 	fill = fill_two;
 	c = child_run(run_munin);
-	check(c->code == 0 && !c->err[0], "without an argument: exit code 0, no message");
-	check_str(str_z(c->out), values, "the graphs with their values; U is unknown");
+	check(c->code == 0 && !c->err[0], "munin without an argument: exit code 0, no message");
+	check_str(str_z(c->out), values,
+	          "munin without an argument prints the graphs with their values; U is unknown");
 	opt.words = (char *[]){ (char[]){ "config" }, NULL };
 	opt.nwords = 1;
 	c = child_run(run_config);
 	check(c->code == 0,
-	      "config: no state file is used, and the window is as short as possible");
+	      "munin config uses no state file, and the shortest possible window");
 	check(strncmp(c->out, "multigraph gpustat_busy\ngraph_title GPU engines busy\n"
 		      "graph_vlabel %\ngraph_args --base 1000 -l 0 -u 100\ngraph_category gpu\n"
 		      "card0_busy.label card0 busy\ncard0_busy.type GAUGE\ncard0_busy.min 0\n"
-		      "card1_busy.label card1 busy\n", 213) == 0, "config: the first graph");
+		      "card1_busy.label card1 busy\n", 213) == 0,
+	      "munin config prints the first graph");
 	check(strstr(c->out, "card0_temp_edge.type GAUGE\ncard0_temp_a_b.label card0 temp a b\n") &&
-	      !strstr(c->out, "card0_temp_edge.min"), "config: a temperature has no minimum");
+	      !strstr(c->out, "card0_temp_edge.min"), "munin config: a temperature has no minimum");
 	check(strstr(c->out, "graph_args --base 1024 -l 0\n") && !strstr(c->out, ".value "),
-	      "config: no values");
+	      "munin config prints no values");
 	opt.nwords = 0;
-	child_check(run_state, 0, values, NULL, "the state file is in munin's folder of states");
-	child_check(run_own_state, 0, values, NULL, "--state names another one");
+	child_check(run_state, 0, values, NULL,
+	            "munin: the state file is in the folder of $MUNIN_PLUGSTATE");
+	child_check(run_own_state, 0, values, NULL, "munin: --state replaces the state file");
 }
 
 static void t_ends(void)
@@ -192,30 +198,32 @@ static void t_ends(void)
 	opt.words = words;
 	words[0] = autoconf_word;
 	opt.nwords = 1;
-	child_check(run_munin, 0, "yes\n", NULL, "autoconf: yes");
+	child_check(run_munin, 0, "yes\n", NULL, "munin autoconf: yes");
 	fill = fill_none;
 	child_check(run_munin, 0, "no (no DRM or accel device here)\n", NULL,
-		    "autoconf: no device");
+		    "munin autoconf: no device");
 	has_roots = false;
-	child_check(run_munin, 0, "no (", NULL, "autoconf: neither /proc nor /sys");
+	child_check(run_munin, 0, "no (", NULL, "munin autoconf without /proc and /sys: no");
 	words[0] = other_word;
 	child_check(run_munin, 2, NULL, "use config, autoconf or no argument\n",
-		    "another word: exit code 2");
+		    "munin with an unknown word: exit code 2");
 	words[0] = words[1] = autoconf_word;
 	opt.nwords = 2;
 	child_check(run_munin, 2, NULL, "use config, autoconf or no argument\n",
-		    "two words: exit code 2");
+		    "munin with two words: exit code 2");
 	opt.nwords = 0;
 	measured = EX_NODEVICE;
-	child_check(run_munin, 3, NULL, "no GPU was found\n", "no device: exit code 3");
+	child_check(run_munin, 3, NULL, "no GPU was found\n",
+	            "munin without a device: exit code 3");
 	measured = EX_FAIL;
-	child_check(run_munin, 1, NULL, NULL, "a failed reading: exit code 1");
+	child_check(run_munin, 1, NULL, NULL, "munin after a failed reading: exit code 1");
 	measured = -1;
 	fill = fill_dropped;
 	child_check(run_munin, 0, values, "gpustat: 2 values were left out: the tables are full\n",
-		    "lost values are reported");
+		    "munin reports lost values");
 	saves = false;
-	child_check(run_munin, 1, values, "2 values", "the state cannot be written: exit code 1");
+	child_check(run_munin, 1, values, "2 values",
+	            "munin whose state cannot be written: exit code 1");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* t_naming.c - unit test of commands/shared/naming.c: when names are searched for, what a selector is
- * short for, and the hint of a message. SPDX-License-Identifier: MIT */
+/* t_naming.c - unit test of commands/shared/naming.c: when names are searched for, which devices
+ * a selector matches, and the hint of a message. SPDX-License-Identifier: MIT */
 #include "sys.h"
 #include "unit.h"
 #define replay replay_command /* unit.h has a function of this name, too */
@@ -38,29 +38,38 @@ static u32 prepared(const struct cmd *cmd, const char *format)
 
 static void t_when(void)
 {
-	check(prepared(&cmds[0], "line") == 0, "lines have no names");
-	check(prepared(&cmds[0], "json") == 1 && prepared(&cmds[0], "block") == 1, "JSON and blocks have");
-	check(prepared(&cmds[1], "json") == 0, "clients have none");
-	check(prepared(&cmds[2], "line") == 1 && prepared(&cmds[3], "line") == 1, "list and top have");
+	check(prepared(&cmds[0], "line") == 0, "names are not searched for lines");
+	check(prepared(&cmds[0], "json") == 1 && prepared(&cmds[0], "block") == 1,
+	      "names are searched for JSON and blocks");
+	check(prepared(&cmds[1], "json") == 0, "names are not searched for clients");
+	check(prepared(&cmds[2], "line") == 1 && prepared(&cmds[3], "line") == 1,
+	      "names are searched for list and top");
 	opt.sort = LIT("name");
-	check(prepared(&cmds[0], "line") == 1 && prepared(&cmds[1], "line") == 0, "devices sorted by name");
+	check(prepared(&cmds[0], "line") == 1 && prepared(&cmds[1], "line") == 0,
+	      "names are searched to sort devices by name");
 	opt.sort = LIT("names");
-	check(prepared(&cmds[0], "line") == 0, "devices sorted by another field");
+	check(prepared(&cmds[0], "line") == 0,
+	      "names are not searched to sort devices by another field");
 	opt.sort = LIT("");
 	opt.patterns[0] = LIT("dev");
 	opt.patterns[1] = LIT("name");
 	opt.out.npatterns = 1;
-	check(prepared(&cmds[0], "json") == 0, "-f without the field");
+	check(prepared(&cmds[0], "json") == 0,
+	      "names are not searched for -f without the field name");
 	opt.out.npatterns = 2;
-	check(prepared(&cmds[0], "line") == 1, "-f with it");
+	check(prepared(&cmds[0], "line") == 1, "names are searched for -f with the field name");
 	opt.oa.replay = "file";
-	check(prepared(&cmds[3], "line") == 0, "a recorded device has the name of its records");
+	check(prepared(&cmds[3], "line") == 0,
+	      "names are not searched for a recorded device: its records have its name");
 	opt.oa.replay = NULL;
 	opt.out.npatterns = 0;
 	opt.ids = "/nonexistent/folder";
-	check(prepared(&cmds[2], "line") == 1 && strcmp(found_in, opt.ids) == 0, "the folder of --ids");
-	check(is_said("/nonexistent/folder: error\n"), "it cannot be opened");
-	check(prepared(&cmds[2], "line") == 1 && is_said(NULL), "which is said once");
+	check(prepared(&cmds[2], "line") == 1 && strcmp(found_in, opt.ids) == 0,
+	      "names are searched in the folder of --ids");
+	check(is_said("/nonexistent/folder: error\n"),
+	      "a folder of --ids that cannot be opened is reported");
+	check(prepared(&cmds[2], "line") == 1 && is_said(NULL),
+	      "a folder of --ids that cannot be opened is reported once");
 	opt.ids = NULL;
 }
 
@@ -100,7 +109,7 @@ static void t_selectors(void)
 
 		finds = 0;
 		check(named_so(1, sel, is_node) == rows[i].is_named && finds == rows[i].finds,
-		      "'%s' selects it: %d, after %u searches", rows[i].sel, rows[i].is_named,
+		      "selector '%s' matches: %d, after %u searches", rows[i].sel, rows[i].is_named,
 		      rows[i].finds);
 	}
 }
@@ -112,21 +121,22 @@ static void t_hint(void)
 
 	put_hint(&b);
 	check_str(str_of(b.p, b.n), "; looked in /sys/class/drm, class/accel, /proc/driver/nvidia",
-		  "where devices were searched for");
+		  "hint: the places where devices were searched for");
 	b.n = 0;
 	opt.ncmds = LEN(cmds);
 	opt.sys = "s";
 	opt.proc = "p";
 	put_hint(&b);
 	check_str(str_of(b.p, b.n), "; looked in s/class/drm, class/accel, p/driver/nvidia; "
-		  "try: gpustat doctor", "with --proc and --sys, and a doctor");
+		  "try: gpustat doctor",
+	          "hint: places with --proc and --sys, and the command doctor");
 	b.n = 0;
 	opt.ndevices = 2;
 	put_hint(&b);
-	check_str(str_of(b.p, b.n), "", "with -d, and nothing near");
+	check_str(str_of(b.p, b.n), "", "hint: none with -d and no near name");
 	near_name = "card0";
 	put_hint(&b);
-	check_str(str_of(b.p, b.n), "; did you mean 'card0'?", "with -d, and a near name");
+	check_str(str_of(b.p, b.n), "; did you mean 'card0'?", "hint: the near name with -d");
 }
 
 int main(void)
