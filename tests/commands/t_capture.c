@@ -53,15 +53,17 @@ static void t_parts(void)
 	char b[64];
 	struct buf p = BUF(b);
 
-	check(!path_down(&p, LIT("etc")) && p.n == 0, "the first part is proc or sys");
-	check(path_down(&p, LIT("sys")) && path_down(&p, LIT("class")), "a path");
-	check_str(str_of(p.p, p.n), "sys/class", "with a slash");
-	check(path_up(&p), "its last part is cut");
-	check_str(str_of(p.p, p.n), "sys", "without a slash");
-	check(path_up(&p) && p.n == 0, "so is the first one");
-	check(!path_up(&p), "then there is none");
+	check(!path_down(&p, LIT("etc")) && p.n == 0,
+	      "path_down() accepts only proc and sys as the first part");
+	check(path_down(&p, LIT("sys")) && path_down(&p, LIT("class")),
+	      "path_down() appends parts to a path");
+	check_str(str_of(p.p, p.n), "sys/class", "the parts of a path are joined with a slash");
+	check(path_up(&p), "path_up() removes the last part of a path");
+	check_str(str_of(p.p, p.n), "sys", "path_up() removes the slash before the last part");
+	check(path_up(&p) && p.n == 0, "path_up() removes the first part of a path");
+	check(!path_up(&p), "path_up() of an empty path fails");
 	check(may_open(numbered("proc/1/stat")) && !may_open(numbered("proc/../etc/passwd")) &&
-	      may_open(numbered("proc/..x/y")), "files outside of the roots are not read");
+	      may_open(numbered("proc/..x/y")), "a file outside of the roots may not be read");
 }
 
 static void resolves(const char *path, bool follow, const char *want)
@@ -71,9 +73,9 @@ static void resolves(const char *path, bool follow, const char *want)
 	bool is = path_resolve(str_z(path), follow, &real);
 
 	if (!want)
-		check(!is, "%s leads out of the roots", path);
-	else if (check(is, "%s stays in them", path))
-		check_str(str_of(real.p, real.n), want, "it is %s", want);
+		check(!is, "link %s leads out of the roots", path);
+	else if (check(is, "link %s stays in the roots", path))
+		check_str(str_of(real.p, real.n), want, "a link resolves to %s", want);
 }
 
 static void t_links(void)
@@ -98,12 +100,12 @@ static void t_links(void)
 	resolves("sys/loop", true, NULL);
 	resolves("etc/passwd", true, NULL);
 	resolves("sys/../../etc", true, NULL);
-	check_u64(now.links, 6, "each link on the way was put, once");
+	check_u64(now.links, 6, "each link on a path is put into the tar file once");
 }
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-/* The name of the first member since the last call. */
+/* Returns the name of the first member since the last call. */
 static const char *member(const char *name, u8 reading)
 {
 	static const struct tarhead file = { .type = TAR_FILE, .mode = 0444, .size = 3 };
@@ -123,19 +125,24 @@ static void t_members(void)
 {
 	static char longest[PATH_MOST + 40];
 
-	check_str(str_z(member("sys/x", 1)), "capture/sys/x", "a file of the first reading");
-	check_str(str_z(member("sys/x", 2)), "capture/second/sys/x", "one of the second reading");
-	check_str(str_z(member("manifest", 2)), "capture/manifest", "the manifest is of both");
-	check_str(str_z(member("second.json", 2)), "capture/second.json", "so are records");
+	check_str(str_z(member("sys/x", 1)), "capture/sys/x",
+	          "member name: a file of the first reading");
+	check_str(str_z(member("sys/x", 2)), "capture/second/sys/x",
+	          "member name: a file of the second reading");
+	check_str(str_z(member("manifest", 2)), "capture/manifest",
+	          "member name: the manifest has no reading");
+	check_str(str_z(member("second.json", 2)), "capture/second.json",
+	          "member name: records have no reading");
 	memset(longest, 'n', sizeof(longest) - 1);
-	check_str(str_z(member(longest, 1)), "", "a name that is too long");
+	check_str(str_z(member(longest, 1)), "",
+	          "member name: a name that is too long is left out");
 	fails = true;
 	tar_bytes("x", 1);
 	tar_flush();
-	check(now.failed && out.n == 0, "an error");
+	check(now.failed && out.n == 0, "an error of the output drops the buffer");
 	fails = false;
 	tar_bytes("x", 1);
-	check(out.n == 0, "after it nothing is written");
+	check(out.n == 0, "after an error of the output, nothing is written");
 	now.failed = false;
 }
 
@@ -159,27 +166,31 @@ static void t_content(void)
 	now.reading = 1;
 	put(in_folder("sys/a"), "");
 	check(reads("sys/a", "abc", 3, 3, 0) == 3 && reads("sys/a", "de", 2, 3, UINT64_MAX) == 2,
-	      "the program gets what it read");
-	check_str(str_of(content.rows, now.n), "abcde", "all pieces are kept");
-	check(reads("sys/a", "", 0, 3, UINT64_MAX) == 0 && now.files == files, "the end");
+	      "a read returns the bytes of the file to the program");
+	check_str(str_of(content.rows, now.n), "abcde", "all pieces of a file are stored");
+	check(reads("sys/a", "", 0, 3, UINT64_MAX) == 0 && now.files == files,
+	      "a read at the end of a file does not put it yet");
 	content_end();
-	check(now.files == files + 1 && now.path == 0, "the file is put");
+	check(now.files == files + 1 && now.path == 0,
+	      "content_end() puts the file into the tar file");
 	reads("sys/a", "xyz", 3, 8, 0);
-	check(now.n == 0, "it is not kept again");
+	check(now.n == 0, "the second read of a file in one reading is not stored");
 	content_end();
-	check(now.files == files + 1, "once in a reading");
+	check(now.files == files + 1, "a file is put once in a reading");
 	now.reading = 2;
 	reads("sys/a", "xyz", 3, 8, 0);
 	content_end();
-	check(now.files == files + 2, "and again in the second");
+	check(now.files == files + 2, "a file is put again in the second reading");
 	memset(large, 'x', sizeof(large));
-	check(reads("sys/b", large, FILE_MOST, FILE_MOST, 0) == FILE_MOST && now.cut == 0, "a large file");
-	check(reads("sys/b", "y", 1, 8, UINT64_MAX) == 1 && now.cut == 1 && now.n == FILE_MOST, "is cut");
+	check(reads("sys/b", large, FILE_MOST, FILE_MOST, 0) == FILE_MOST && now.cut == 0,
+	      "a file of the largest size is not cut");
+	check(reads("sys/b", "y", 1, 8, UINT64_MAX) == 1 && now.cut == 1 && now.n == FILE_MOST,
+	      "a file that is larger is cut");
 	reads("sys/b", "y", 1, 8, UINT64_MAX);
-	check(now.cut == 1, "which is counted once");
+	check(now.cut == 1, "a file that is cut is counted once");
 	content_end();
 	check(reads("sys/c", "", 0, 8, 0) == 0 && content_read(numbered("sys/c"), large, -EISDIR, 8, 0) == -EISDIR &&
-	      now.path == 0, "a folder has no content");
+	      now.path == 0, "a folder has no contents");
 	opt.plain_names = false;
 }
 
@@ -196,20 +207,24 @@ static void t_facts(void)
 	node_found(null, (const u32[]){ 136, 0 });
 	node_found(null, (const u32[]){ 5, 0 });
 	put_facts(&b, null);
-	check_str(str_of(b.p, b.n), "", "memory and terminals are not noted");
+	check_str(str_of(b.p, b.n), "",
+	          "manifest: device nodes of memory and terminals have no line");
 	put_facts(&b, node);
-	check_str(str_of(b.p, b.n), "node 226:128 proc/1/fd/3\n", "another node is");
+	check_str(str_of(b.p, b.n), "node 226:128 proc/1/fd/3\n",
+	          "manifest: a device node of another kind has a line");
 	b.n = 0;
 	found(numbered("sys/d\n"), TRACED_DENIED);
 	leave_out(numbered("sys/d\n"));
 	leave_out(numbered("sys/d\n"));
 	put_facts(&b, numbered("sys/d\n"));
 	check(str_find(str_of(b.p, b.n), LIT("denied sys/d")) && is_clean(str_of(b.p, b.n), true) &&
-	      str_find(str_of(b.p, b.n), LIT("\nleft-out sys/d")), "a denied file that was left out");
+	      str_find(str_of(b.p, b.n), LIT("\nleft-out sys/d")),
+	      "manifest: a denied file that was left out has a line");
 	node_found(node, (const u32[]){ 144, 0 });
 	b.n = 0;
 	put_facts(&b, node);
-	check_str(str_of(b.p, b.n), "node 144:0 proc/1/fd/3\n", "numbers from 144 on are nodes");
+	check_str(str_of(b.p, b.n), "node 144:0 proc/1/fd/3\n",
+	          "manifest: device nodes with major numbers from 144 on have a line");
 }
 
 static void t_message(void)
@@ -218,7 +233,7 @@ static void t_message(void)
 	now.files = 1;
 	now.links = now.folders = now.cut = now.left_out = now.denied = 0;
 	say_contents();
-	check(is_said("1 files; replaced: nothing; left out: nothing\n"), "one file");
+	check(is_said("1 files; replaced: nothing; left out: nothing\n"), "message: one file");
 	opt.plain_names = true;
 	now.links = 2;
 	now.folders = 3;
@@ -226,15 +241,17 @@ static void t_message(void)
 	now.cut = 5;
 	say_contents();
 	check(is_said("1 files, 2 links, 3 folders; replaced: no name (--plain-names); "
-		      "left out: 4 that may not be read, 5 cut\n"), "several things");
+		      "left out: 4 that may not be read, 5 cut\n"),
+	      "message: files, links and folders, and the files that were left out");
 	opt.plain_names = false;
 	placeholders[HIDDEN_COMMAND] = 6;
 	placeholders[HIDDEN_SERIAL] = 7;
 	say_contents();
-	check(is_said("replaced: 6 commands, 7 serial numbers; left out"), "names that were replaced");
+	check(is_said("replaced: 6 commands, 7 serial numbers; left out"),
+	      "message: numbers of names that were replaced");
 }
 
-/* Names of devices are kept; a device without one has no line. */
+/* Names of devices are kept. A device without a name has no line. */
 static void t_ids(void)
 {
 	u32 n = device_add();
@@ -244,11 +261,12 @@ static void t_ids(void)
 	nwritten = 0;
 	ids_put();
 	flush();
-	check_u64(nwritten, 0, "no file without a name");
+	check_u64(nwritten, 0, "pci.ids: no file if no device has a name");
 	str_copy(devices[n].name, sizeof(devices[n].name), LIT("Arc"));
 	ids_put();
 	flush();
-	check(str_find(str_of(written, nwritten), LIT("8086\n\t56A0  Arc\n")), "a line of pci.ids");
+	check(str_find(str_of(written, nwritten), LIT("8086\n\t56A0  Arc\n")),
+	      "pci.ids: a line for each device with a name");
 	uevent = "";
 	nwritten = 0;
 	devices[n].e.used = false;

@@ -138,7 +138,7 @@ static void t_options(void)
 	clear();
 	opt.map = opt.resolve = true;
 	check(run(NULL, NULL) == EX_USAGE && is_said("--map and --resolve exclude each other"),
-	      "--map --resolve");
+	      "events --map --resolve is an error of usage");
 	for (int map = 0; map < 2; map++) {
 		clear();
 		opt.map = map;
@@ -146,20 +146,23 @@ static void t_options(void)
 		opt.out.fmt = format_find((struct str)STR("json"));
 		check(run("a", NULL) == EX_USAGE &&
 		      is_said("--map and --resolve exclude -o json") && steps.n == 0,
-		      "-o json and --%s", map ? "map" : "resolve");
+		      "events -o json with --%s is an error of usage", map ? "map" : "resolve");
 	}
 	clear();
-	check(run("a", "b") == EX_USAGE && is_said("'b': unexpected argument"), "a second pattern");
+	check(run("a", "b") == EX_USAGE && is_said("'b': unexpected argument"),
+	      "a second pattern is an error of usage");
 	clear();
 	opt.map = true;
-	check(run("a", NULL) == EX_USAGE && is_said("'a': unexpected argument"), "--map takes none");
+	check(run("a", NULL) == EX_USAGE && is_said("'a': unexpected argument"),
+	      "events --map with a pattern is an error of usage");
 	clear();
 	fake.no_roots = true;
-	check(run(NULL, NULL) == EX_FAIL && steps.n == 0, "no /proc and /sys");
+	check(run(NULL, NULL) == EX_FAIL && steps.n == 0,
+	      "without /proc and /sys, the command fails");
 	clear();
 	fake.bad_file = true;
-	check(run(NULL, NULL) == EX_USAGE, "a bad file of --pmu-file");
-	check_str(said_steps(), "file ", "nothing is read after it");
+	check(run(NULL, NULL) == EX_USAGE, "a bad file of --pmu-file is an error of usage");
+	check_str(said_steps(), "file ", "after a bad file of --pmu-file, no other file is read");
 }
 
 /* --- the list --------------------------------------------------------------------------------- */
@@ -167,29 +170,32 @@ static void t_options(void)
 static void t_list(void)
 {
 	clear();
-	check(run(NULL, NULL) == EX_OK && fake.finished == 1, "all events");
+	check(run(NULL, NULL) == EX_OK && fake.finished == 1,
+	      "without a pattern, all events are listed");
 	check_str(printed(),
 		  "cpu/cache-misses/                                   PMU event\n"
 		  "page-faults                                         software event\n"
 		  "sched:sched_switch\n"
-		  "power/energy-pkg/                           Joules\n", "their columns");
+		  "power/energy-pkg/                           Joules\n",
+	          "a list has the columns event and kind");
 	check_str(said_steps(), "file gpus close 10 11 confine list ",
-		  "descriptors of processes are read before the rights are dropped");
+		  "descriptors of processes are read before the privileges are dropped");
 	clear();
 	opt.proc = "/dump";
-	check(run("page*", NULL) == EX_OK && fake.finished == 1, "a pattern");
+	check(run("page*", NULL) == EX_OK && fake.finished == 1,
+	      "with a pattern, events are listed");
 	check_str(printed(), "page-faults                                         software event\n",
-		  "the event that matches");
+		  "with a pattern, only the matching event is listed");
 	check_str(said_steps(), "file gpus close 10 11 99 confine list ",
-		  "links of --proc may lead to /proc");
+		  "with --proc, links that lead to /proc are allowed");
 	clear();
 	check(run("page-fault", NULL) == EX_FAIL &&
 	      is_said("no event matches 'page-fault'; did you mean 'page-faults'?\n"),
-	      "the nearest name");
+	      "an unknown event: the message has the nearest name");
 	clear();
 	check(run("zzzzzz", NULL) == EX_FAIL && is_said("no event matches 'zzzzzz'\n"),
-	      "no near name");
-	check(fake.finished == 0, "nothing is written");
+	      "an unknown event: the message has no name if none is near");
+	check(fake.finished == 0, "an unknown event: nothing is written");
 }
 
 static void t_room(void)
@@ -197,25 +203,28 @@ static void t_room(void)
 	clear();
 	out.n = OUT_BYTES / 2;
 	check(run("page*", NULL) == EX_OK && fake.flushed == 0 && out.n > OUT_BYTES / 2,
-	      "half of the buffer is free");
+	      "an event is added if half of the buffer is free");
 	clear();
 	out.n = OUT_BYTES / 2 + 1;
 	check(run("page*", NULL) == EX_OK && fake.flushed == 1 && out.n == 67,
-	      "less than half: what is there is written first");
+	      "the buffer is written first if less than half of it is free");
 	clear();
 	out.n = OUT_BYTES / 2 + 1;
 	fake.flush_fails = true;
-	check(run("page*", NULL) == EX_OK && out.n == 0, "a write that fails: no event is added");
+	check(run("page*", NULL) == EX_OK && out.n == 0,
+	      "after a write that failed, no event is added");
 	clear();
 	fake.stops = true;
-	check(run(NULL, NULL) == EX_OK && fake.finished == 1 && said.n == 0, "a signal");
+	check(run(NULL, NULL) == EX_OK && fake.finished == 1 && said.n == 0,
+	      "a signal ends the list without a message");
 	check_str(printed(),
 		  "cpu/cache-misses/                                   PMU event\n",
-		  "no event after a signal");
+		  "after a signal, no event is listed");
 	clear();
 	fake.stops = true;
 	stopped = 1;
-	check(run("zzz", NULL) == EX_OK && is_said(NULL), "no message after a signal");
+	check(run("zzz", NULL) == EX_OK && is_said(NULL),
+	      "after a signal, there is no message about an unknown event");
 }
 
 static void t_json(void)
@@ -241,12 +250,12 @@ static void t_json(void)
 		show_json(str_z(rows[i].name), str_z(rows[i].unit), str_z(rows[i].what));
 		snprintf(want, sizeof(want), "{\"schema\":1,\"kind\":\"event_name\",%s}\n",
 			 rows[i].json);
-		check_str(printed(), want, "JSON: %s", show(str_z(rows[i].name)));
-		check(json_ok(printed(), NULL), "it is valid");
+		check_str(printed(), want, "JSON of the event %s", show(str_z(rows[i].name)));
+		check(json_ok(printed(), NULL), "JSON of the event is valid");
 	}
 	clear();
 	opt.out.fmt = format_find((struct str)STR("json"));
-	check(run("page*", NULL) == EX_OK && out.p[0] == '{', "-o json");
+	check(run("page*", NULL) == EX_OK && out.p[0] == '{', "events -o json prints an object");
 }
 
 /* --- --resolve and --map ---------------------------------------------------------------------- */
@@ -256,20 +265,23 @@ static void t_resolve(void)
 	clear();
 	opt.resolve = true;
 	check(run(NULL, NULL) == EX_USAGE && is_said("events: --resolve requires an EVENT"),
-	      "--resolve without an event");
+	      "events --resolve without an event is an error of usage");
 	clear();
 	opt.resolve = true;
-	check(run("a", "b") == EX_OK && fake.added == 2 && fake.finished == 1, "two events");
-	check_str(printed(), "resolved\n", "they are printed");
-	check_str(said_steps(), "close 10 11 confine resolve ", "after the rights were dropped");
+	check(run("a", "b") == EX_OK && fake.added == 2 && fake.finished == 1,
+	      "events --resolve with two events adds both");
+	check_str(printed(), "resolved\n", "events --resolve prints the attributes");
+	check_str(said_steps(), "close 10 11 confine resolve ",
+	          "events --resolve prints after confine()");
 	clear();
 	opt.resolve = true;
 	fake.bad = "b";
-	check(run("a", "b") == EX_USAGE && steps.n == 0, "the second event is unknown");
+	check(run("a", "b") == EX_USAGE && steps.n == 0,
+	      "events --resolve with an unknown second event is an error of usage");
 	clear();
 	opt.resolve = fake.denied = true;
 	check(run("a", NULL) == EX_DENIED && is_said("only root can read tracefs") && steps.n == 0,
-	      "a tracepoint that only root may read");
+	      "events --resolve with a tracepoint that only root may read: permission denied");
 }
 
 static int map_run(const char *why, u32 line)
@@ -286,30 +298,33 @@ static int map_run(const char *why, u32 line)
 static void t_map(void)
 {
 	setenv("GPUSTAT_PMU_MAP", "/my map", 1);
-	check(map_run(NULL, 0) == EX_OK && !fake.fits, "--map");
-	check_str(printed(), "pmu\n", "the map is printed");
-	check_str(said_steps(), "close 10 11 /my map confine ", "its file stays readable");
+	check(map_run(NULL, 0) == EX_OK && !fake.fits, "events --map succeeds");
+	check_str(printed(), "pmu\n", "events --map prints the map");
+	check_str(said_steps(), "close 10 11 /my map confine ",
+	          "events --map: the file of the map stays readable in the sandbox");
 	check(map_run("no such event", 12) == EX_USAGE && is_said("/my map: line 12: no such event\n"),
-	      "a line of the map is wrong");
+	      "events --map: a malformed line is an error with its number");
 	check(map_run("cannot be read", 0) == EX_USAGE && is_said("/my map: cannot be read\n"),
-	      "the whole map is wrong");
-	check(out.n == 0 && fake.finished == 0, "it is not printed");
+	      "events --map: a file that cannot be read is an error");
+	check(out.n == 0 && fake.finished == 0, "events --map: a malformed map is not printed");
 	clear();
 	opt.map = opt.verbose = true;
 	fake.map = &(struct pmumap){ .name = "x" };
-	check(run(NULL, NULL) == EX_OK && fake.fits, "--map -v: with the machines that it fits");
+	check(run(NULL, NULL) == EX_OK && fake.fits,
+	      "events --map -v prints the machines that the map fits");
 	clear();
 	opt.map = opt.perfmon = true;
 	fake.map = &(struct pmumap){ .name = "x\n" };
-	check(run(NULL, NULL) == EX_OK, "--map --perfmon");
-	check_str(printed(), "registers of x\n", "the map is printed as perfmon2's file");
+	check(run(NULL, NULL) == EX_OK, "events --map --perfmon succeeds");
+	check_str(printed(), "registers of x\n",
+	          "events --map --perfmon prints the map in the form of perfmon2");
 	clear();
 	opt.perfmon = true;
-	check(run(NULL, NULL) == EX_USAGE, "--perfmon without --map");
+	check(run(NULL, NULL) == EX_USAGE, "events --perfmon without --map is an error of usage");
 	clear();
 	opt.map = true;
 	check(run(NULL, NULL) == EX_FAIL && is_said("no memory for the map of perfmon2 registers"),
-	      "no memory");
+	      "events --map --perfmon without memory fails");
 }
 
 int main(void)

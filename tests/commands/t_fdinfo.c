@@ -179,7 +179,8 @@ static void t_read(void)
 		dumps[1].piece = piece;
 		dumps[1].interrupts = piece & 2;
 		dumps[1].text = LIT(MSM "drm-engine-gpu: 5 ns\n");
-		check(run("1") == EX_OK && has("\"busy_ns\":54"), "reads of %zu bytes%s", piece,
+		check(run("1") == EX_OK && has("\"busy_ns\":54"),
+		      "a dump is read in pieces of %zu bytes%s", piece,
 		      piece & 2 ? ", interrupted" : "");
 	}
 	memset(large, '\n', sizeof(large));
@@ -187,27 +188,29 @@ static void t_read(void)
 	clear();
 	dumps[1].text = str_of(large, DUMP_BYTES - 1);
 	check(run("1") == EX_OK && is_said(NULL) && has("\"busy_ns\":1048575"),
-	      "a dump of nearly 1 MiB");
+	      "a dump of nearly 1 MiB is read completely");
 	clear();
 	dumps[1].text = str_of(large, DUMP_BYTES + 5000);
 	check(run("1") == EX_OK && is_said("fdinfo: 1: the file is longer than 1 MiB: the rest is not read") &&
-	      has("\"busy_ns\":1048576"), "a longer dump is cut");
+	      has("\"busy_ns\":1048576"), "a dump of more than 1 MiB is cut, with a message");
 	clear();
 	dumps[1].open_error = -EIO;
 	check(run("1") == EX_FAIL && is_said("fdinfo: 1: EIO\n") && fake.closed == 0,
-	      "a file that cannot be opened");
+	      "a dump that cannot be opened is an error");
 	clear();
 	dumps[1].read_error = -EIO;
 	check(run("1") == EX_FAIL && is_said("fdinfo: 1: EIO\n") && fake.closed == 1,
-	      "a file that cannot be read");
+	      "a dump that cannot be read is an error, and is closed");
 	clear();
 	dumps[1].text = LIT("");
-	check(run("1") == EX_FAIL && is_said("fdinfo: 1: this is not the fdinfo of a DRM file\n"), "an empty file");
+	check(run("1") == EX_FAIL && is_said("fdinfo: 1: not the fdinfo of a DRM file\n"),
+	      "an empty dump is not the fdinfo of a DRM file");
 	clear();
 	dumps[1].text = LIT("pos: 0\nflags: 02\n");
-	check(run("1") == EX_FAIL && is_said("fdinfo: 1: this is not the fdinfo of a DRM file\n"), "another file's fdinfo");
+	check(run("1") == EX_FAIL && is_said("fdinfo: 1: not the fdinfo of a DRM file\n"),
+	      "the fdinfo of another file is not that of a DRM file");
 	clear();
-	check(run("-") == EX_OK && fake.closed == 0, "standard input is not closed");
+	check(run("-") == EX_OK && fake.closed == 0, "standard input is read, and not closed");
 }
 
 /* --- clients ---------------------------------------------------------------------------------- */
@@ -216,20 +219,22 @@ static void t_clients(void)
 {
 	clear();
 	dumps[2].text = LIT(OTHER);
-	check(run("12") == EX_OK && fake.puts == 2 && fdinfo_wants.others, "two dumps");
+	check(run("12") == EX_OK && fake.puts == 2 && fdinfo_wants.others,
+	      "two dumps have two records");
 	check_steps("close 1 2 confine id 7 new id 9 new ",
-		    "files are allowed first, no values of the first dump are in the second");
+		    "two dumps: files are opened before confine(), and each dump has a new client");
 	check(has("\"file\":\"1\",\"driver\":\"msm\",\"pdev\":null,\"client\":7,") &&
 	      has("\"file\":\"2\",\"driver\":\"xe\",\"pdev\":\"0000:03:00.0\",\"client\":9,"),
-	      "file, driver, slot and client of each");
+	      "two dumps: each record has its file, driver, slot and client");
 	clear();
 	dumps[1].text = LIT(OTHER);
 	check(run("12") == EX_OK && has("\"file\":\"2\",\"driver\":\"msm\",\"pdev\":null"),
-	      "the slot of the first dump is not that of the second");
+	      "two dumps: the slot of the first dump is not in the record of the second");
 	clear();
 	dumps[1].text = LIT("pdev:\t0000:03:00.0\npasid:\t12\nvram mem:\t1 kB\n");
-	check(run("1") == EX_OK, "a client of the old amdgpu");
-	check_steps("close 1 confine pasid 0 new ", "it has no id");
+	check(run("1") == EX_OK, "a dump of the old amdgpu has a record");
+	check_steps("close 1 confine pasid 0 new ",
+	            "a dump of the old amdgpu has a client without an id");
 }
 
 /* --- exit codes and output -------------------------------------------------------------------- */
@@ -238,27 +243,30 @@ static void t_codes(void)
 {
 	clear();
 	check(run("") == EX_USAGE && is_said("fdinfo: FILE is missing; - is standard input") &&
-	      steps.n == 0, "no file");
+	      steps.n == 0, "no FILE is an error of usage");
 	clear();
 	dumps[2].text = LIT("x");
-	check(run("123") == EX_FAIL && fake.puts == 2 && is_said("fdinfo: 2: this is not the fdinfo of a DRM file\n") &&
-	      fake.samples == 1, "a bad file among good ones: exit code 1, the others are shown");
+	check(run("123") == EX_FAIL && fake.puts == 2 && is_said("fdinfo: 2: not the fdinfo of a DRM file\n") &&
+	      fake.samples == 1,
+	      "a malformed dump among others: exit code 1, and the others have records");
 	for (int gathers = 0; gathers < 2; gathers++) {
 		clear();
 		fake.gathers = gathers;
 		dumps[1].text = LIT("x");
 		check(run("1") == EX_FAIL && fake.samples == !gathers,
-		      "no record: %s", gathers ? "the old file stays" : "the output ends");
+		      "no dump has a record: %s", gathers ?
+		      "the output file is not replaced" : "the output is ended");
 	}
 	clear();
 	fake.gathers = true;
-	check(run("1") == EX_OK && fake.samples == 1, "a record replaces the file");
+	check(run("1") == EX_OK && fake.samples == 1,
+	      "a dump with a record replaces the output file");
 	clear();
 	check(run("12") == EX_OK && fake.finished == 3, "each record is written at once");
 	for (u32 i = 1; i <= 3; i++) {
 		clear();
 		fake.fails_at = i;
-		check(run("12") == EX_FAIL, "write %u fails", i);
+		check(run("12") == EX_FAIL, "if write %u fails, the exit code is 1", i);
 	}
 	clear();
 	dumps[1].stops = true;
@@ -272,17 +280,18 @@ static void t_measured(void)
 	opt.out.fmt = format_find((struct str)STR("table"));
 	dumps[2].irregular = true;
 	check(out_measures(&opt.out) && run("12") == EX_OK && fake.puts == 3 && fake.finished == 3,
-	      "a table: each regular file is read once more to measure it, a pipe is not");
+	      "table: each regular file is read again to measure it, a pipe is not");
 	clear();
 	opt.out.fmt = format_find((struct str)STR("table"));
 	dumps[2].text = LIT("drm-driver: adriverwithalongname\ndrm-client-id: 1\n");
 	check(run("12") == EX_OK && has("msm                  "),
-	      "the first line has room for the longest driver");
+	      "table: the first line has room for the longest driver");
 	clear();
 	opt.out.fmt = format_find((struct str)STR("table"));
 	dumps[1].text = LIT("x");
 	check(run("1") == EX_FAIL && str_eq(str_of(said.p, said.n),
-	      LIT("fdinfo: 1: this is not the fdinfo of a DRM file\n")), "one message about a file that is read twice");
+	      LIT("fdinfo: 1: not the fdinfo of a DRM file\n")),
+	      "table: a malformed file that is read twice has one message");
 	clear();
 	check(!out_measures(&opt.out) && run("12") == EX_OK && fake.puts == 2,
 	      "JSON: each file is read once");
