@@ -24,7 +24,7 @@ int finish(void) { ended++; return EX_OK; }
 int finish_sample(void) { finished++; return EX_OK; }
 bool sink_gathers(void) { return gathers; }
 
-/* index, reports and losses, ticks of the clock, dt in us, context, time of the first report. */
+/* Index, reports and losses, ticks of the clock, dt in us, context, time of the first report. */
 bool show_record(const struct entity *e, const struct recopts *ro)
 {
 	const struct oarow *r = (const void *)e;
@@ -60,7 +60,7 @@ static void clear(void)
 	memset(&opt, 0, sizeof(opt));
 }
 
-/* A report of Skylake: its time, its context (NONE: not valid), and its clock. */
+/* Makes a report of Skylake: its time, its context (NONE: not valid), and its clock. */
 static void report(u32 ts, u32 ctx, u32 ticks)
 {
 	static u32 words[8][64];
@@ -88,23 +88,26 @@ static void t_reports(void)
 	report(150, 0, 30);
 	report(250, 0, 70);
 	stream_emit_sum();
-	check_seen("sum0:2-0 60t 150us c-1@100 ", "--totals: one sum");
-	check(stream.deltas == 0 && stream.seen == 3, "which begins again");
+	check_seen("sum0:2-0 60t 150us c-1@100 ", "--totals prints one sum");
+	check(stream.deltas == 0 && stream.seen == 3, "after --totals, a new sum begins");
 	clear();
 	begin();
-	check(strstr(stream_report(str_of(log_bytes, 100)), "too small") && stream.seen == 0, "a short report");
+	check(strstr(stream_report(str_of(log_bytes, 100)), "too small") && stream.seen == 0,
+	      "a report that is too short is refused");
 	clear();
 	begin();
 	report(UINT32_MAX - 9, 0, UINT32_MAX);
 	report(10, 0, 4);
 	stream_emit_sum();
-	check_seen("sum0:1-0 5t 20us c-1@4294967286 ", "counters that wrap");
+	check_seen("sum0:1-0 5t 20us c-1@4294967286 ",
+	           "counters that wrap have the right difference");
 	clear();
 	opt.oa.reports = true;
 	begin();
 	report(100, 7, 10);
 	report(150, 8, 30);
-	check_seen("0:0-0 10t -1us c7@100 1:0-0 30t -1us c8@150 ", "--raw --reports: the stored values");
+	check_seen("0:0-0 10t -1us c7@100 1:0-0 30t -1us c8@150 ",
+	           "--raw --reports prints the stored values");
 }
 
 static void t_intervals(void)
@@ -117,7 +120,7 @@ static void t_intervals(void)
 	stream_emit_sum();
 	check_seen("sum0:3-0 120t 120us c-1@1000 sum1:2-0 80t 80us c-1@1120 "
 		   "sum2:1-0 40t 40us c-1@1200 ",
-		   "sums end with the first report after an interval");
+		   "an interval ends with the first report after its end");
 	clear();
 	opt.interval = 100000;
 	begin();
@@ -126,15 +129,16 @@ static void t_intervals(void)
 	report(1390, 0, 2);
 	report(1410, 0, 3);
 	report(1420, 0, 4);
-	check_seen("sum0:1-0 1t 350us c-1@1000 sum1:2-0 2t 60us c-1@1350 ", "a gap of several intervals");
+	check_seen("sum0:1-0 1t 350us c-1@1000 sum1:2-0 2t 60us c-1@1350 ",
+	           "a gap of several intervals has one sum");
 	clear();
 	opt.interval = 1;
 	begin();
-	check(oarun.step == 1, "an interval is at least a tick");
+	check(oarun.step == 1, "an interval is at least one tick");
 	opt.interval = 100000;
 	stream.live = true;
 	stream_ready();
-	check(oarun.step == 0, "a live stream has its own");
+	check(oarun.step == 0, "a live stream has a separate interval");
 }
 
 static void t_contexts(void)
@@ -151,7 +155,7 @@ static void t_contexts(void)
 	stream_emit_sum();
 	check_seen("sum0:2-0 20t 20us c7@100 sum1:2-0 20t 20us c8@120 "
 		   "sum2:1-0 10t 10us c-1@140 ",
-		   "--contexts: a sum for each");
+		   "--contexts prints a sum for each context");
 	clear();
 	begin();
 	stream.filtered = true;
@@ -162,7 +166,8 @@ static void t_contexts(void)
 	report(130, 7, 60);
 	report(140, 7, 70);
 	stream_emit_sum();
-	check_seen("sum0:2-0 20t 20us c-1@100 ", "--ctx: what ran in the context, and until it ended");
+	check_seen("sum0:2-0 20t 20us c-1@100 ",
+	           "--ctx counts reports of the context, and the one at which it ended");
 }
 
 static void t_losses(void)
@@ -176,17 +181,18 @@ static void t_losses(void)
 	report(500, 0, 500);
 	report(510, 0, 510);
 	stream_emit_sum();
-	check_seen("sum0:2-2 20t 20us c-1@100 ", "nothing is counted across a lost buffer");
+	check_seen("sum0:2-2 20t 20us c-1@100 ", "no difference is counted across a lost buffer");
 	stream_emit_sum();
-	check_seen("sum0:2-2 20t 20us c-1@100 sum1:0-0 0t -1us c-1@-1 ", "a sum without reports");
+	check_seen("sum0:2-2 20t 20us c-1@100 sum1:0-0 0t -1us c-1@-1 ",
+	           "a sum without reports has unknown values");
 	clear();
 	begin();
 	show_fails = true;
 	stream_emit_sum();
-	check(stream.failed, "a write that fails");
+	check(stream.failed, "a write that fails ends the records");
 }
 
-/* A report that begins another context may be the one that was lost. */
+/* A report that begins another context may follow a lost one. */
 static void t_lost_switch(void)
 {
 	static const u32 ids[] = { 17, 18, 0 }; /* of the report after the loss */
@@ -222,10 +228,10 @@ static void t_lost_switch(void)
 	report(100, 17, 0);
 	report(110, 17, 10);
 	stream_emit_sum();
-	check_seen("sum0:1-1 10t 10us c-1@100 ", "a loss before the first report");
+	check_seen("sum0:1-1 10t 10us c-1@100 ", "a loss before the first report is counted");
 }
 
-/* A report with words of 0, and says whether it is refused for that. */
+/* Feeds a report whose words are 0. Returns whether it is refused for that reason. */
 static bool report_unwritten(void)
 {
 	static const u32 words[64];
@@ -244,7 +250,8 @@ static void t_spoiled(void)
 	report(1300, 0, 900);
 	report(1400, 0, 905);
 	stream_emit_sum();
-	check_seen("sum0:2-1 15t 200us c-1@1000 ", "and nothing is counted from it or to it");
+	check_seen("sum0:2-1 15t 200us c-1@1000 ",
+	           "no difference is counted from or to a report without content");
 
 	clear();
 	begin();
@@ -252,7 +259,8 @@ static void t_spoiled(void)
 	report(1100, 0, 20);
 	report(1200, 0, 30);
 	stream_emit_sum();
-	check_seen("sum0:1-1 10t 100us c-1@1100 ", "and what follows is counted");
+	check_seen("sum0:1-1 10t 100us c-1@1100 ",
+	           "reports after a first one without content are counted");
 
 	clear();
 	begin();
@@ -261,12 +269,13 @@ static void t_spoiled(void)
 	report(1200, 0, 40);
 	report(1210, 0, 45);
 	stream_emit_sum();
-	check_seen("sum0:1-1 5t 10us c-1@1200 ", "a timestamp that runs backward");
+	check_seen("sum0:1-1 5t 10us c-1@1200 ",
+	           "a report whose timestamp goes backwards is left out");
 
 	clear();
 	opt.interval = 100000;
 	begin();
-	check(report_unwritten(), "intervals: a first report without content");
+	check(report_unwritten(), "intervals: a first report without content is refused");
 	report(1000000, 0, 0);
 	report(1000050, 0, 5);
 	report(999000, 0, 6);
@@ -274,7 +283,7 @@ static void t_spoiled(void)
 	report(1000120, 0, 12);
 	report(1000210, 0, 21);
 	check_seen("sum0:2-2 9t 90us c-1@1000000 sum1:1-0 9t 90us c-1@1000120 ",
-		   "intervals keep their times around a spoiled report");
+		   "intervals: times are kept around a malformed report");
 
 	clear();
 	opt.oa.reports = true;
@@ -283,7 +292,7 @@ static void t_spoiled(void)
 	report(900, 0, 20);
 	report(1100, 0, 30);
 	check_seen("0:0-0 10t -1us c-1@1000 1:0-1 20t -1us c-1@900 2:0-0 30t -1us c-1@1100 ",
-		   "--raw --reports shows a spoiled report, too");
+		   "--raw --reports prints a malformed report, too");
 }
 
 static void t_gaps(void)
@@ -296,9 +305,10 @@ static void t_gaps(void)
 	report(2600010, 0, 45);
 	report(9600000, 0, 50);
 	stream_emit_sum();
-	check_seen("sum0:2-2 25t 1000010us c-1@1000 ", "a gap in which the clock may wrap is left out");
+	check_seen("sum0:2-2 25t 1000010us c-1@1000 ",
+	           "a gap in which the clock may have wrapped is left out");
 	check(said.n && memchr(said.p, '\n', said.n) == said.p + said.n - 1 && is_said("may have wrapped"),
-	      "and said once");
+	      "a gap in which the clock may have wrapped is reported once");
 
 	clear();
 	begin();
@@ -312,7 +322,8 @@ static void t_gaps(void)
 	report(1000, 8, 50);
 	report(10, 8, 60);
 	stream_emit_sum();
-	check_seen("sum0:2-1 20t 20us c-1@100 ", "--ctx: a gap in which the context does not run is no loss");
+	check_seen("sum0:2-1 20t 20us c-1@100 ",
+	           "--ctx: a gap in which the context does not run is not a loss");
 
 	clear();
 	begin(); /* 2^32 us are 4295 s */
@@ -322,14 +333,17 @@ static void t_gaps(void)
 	stream_correlate(1075000000000, 0);
 	report(1500, 0, 20);
 	report(1600, 0, 30);
-	check(stream.lost == 0 && stream.deltas == 2, "a quarter of the range without a report is no loss");
+	check(stream.lost == 0 && stream.deltas == 2,
+	      "a quarter of the range of timestamps without a report is not a loss");
 	stream_correlate(1076000000000, 0);
 	stream_correlate(2150000000000, 0);
 	report(1700, 0, 40);
 	report(1800, 0, 50);
 	stream_correlate(1000000000, 0);
-	check(stream.lost == 1 && stream.deltas == 3, "a longer time is: timestamps may have wrapped");
-	check(stream.correlations == 6 && stream.cpu_ns == 1000000000, "the last correlation is kept");
+	check(stream.lost == 1 && stream.deltas == 3,
+	      "a longer time without a report is a loss: timestamps may have wrapped");
+	check(stream.correlations == 6 && stream.cpu_ns == 1000000000,
+	      "the last correlation is kept");
 }
 
 static void t_kept(void)
@@ -347,27 +361,31 @@ static void t_kept(void)
 	memcpy(buffer, w, sizeof(w));
 	stream_report(str_of(buffer, sizeof(buffer)));
 	stream_emit_sum();
-	check_seen("sum0:1-0 40t 30us c-1@100 ", "the last report is kept while the buffer is reused");
+	check_seen("sum0:1-0 40t 30us c-1@100 ",
+	           "the last report is kept while the buffer is used again");
 }
 
 static void t_ends(void)
 {
 	clear();
 	begin();
-	check(stream_finish(false) == EX_OK && finished == 1 && ended == 0, "the end of the output");
+	check(stream_finish(false) == EX_OK && finished == 1 && ended == 0,
+	      "the end of the output writes the last sum");
 	gathers = true;
 	stream_finish(false);
-	check(finished == 2 && ended == 0, "of a file that is replaced");
+	check(finished == 2 && ended == 0, "the end of the output replaces the file");
 	stream_finish(true);
-	check(finished == 2 && ended == 1, "of a bad recording: the old file stays");
+	check(finished == 2 && ended == 1,
+	      "the end of a malformed recording does not replace the file");
 	gathers = false;
 	stream_finish(true);
-	check(finished == 3, "unless the output is no file");
+	check(finished == 3,
+	      "the end of a malformed recording is written if the output is not a file");
 	opt.out.fmt = format_find((struct str)STR("prom"));
 	stream_emit_sum();
 	check(finished == 4 && oarun.any_written, "a document has one record");
 	stream_finish(false);
-	check(finished == 4 && ended == 2, "nothing is left for the end");
+	check(finished == 4 && ended == 2, "a document has no other record at the end");
 }
 
 static void t_patterns(void)
@@ -377,15 +395,17 @@ static void t_patterns(void)
 	opt.patterns[1] = LIT("index");
 	opt.patterns[2] = LIT("counter.C3");
 	opt.out.npatterns = 3;
-	check(begin() == -1, "-f with raw counters and fields");
+	check(begin() == -1, "-f with raw counters and fields prints them");
 	opt.patterns[1] = LIT("counter.index");
 	check(begin() == EX_USAGE && is_said("'counter.index': not a field or counter of this set"),
-	      "not every field is a counter");
+	      "-f with a field that is not a counter is refused");
 	opt.patterns[1] = LIT("A99");
-	check(begin() == EX_USAGE && is_said("'A99'"), "a counter that the format lacks");
+	check(begin() == EX_USAGE && is_said("'A99'"),
+	      "-f with a counter that the format does not have is unknown");
 }
 
-/* Skylake's Basic with a device whose topology is unknown: seven counters divide by the EUs. */
+/* Skylake's set Basic with a device whose topology is unknown: seven counters divide by the
+ * number of EUs. */
 static int begin_basic(const char *pattern)
 {
 	struct str at = { 0 };
@@ -406,16 +426,18 @@ static void t_unknown(void)
 	check(begin_basic("") == -1 &&
 	      is_said("counters without a value: 7; the recording does not contain EuCoresTotalCount\n"),
 	      "counters whose variables are unknown are reported once");
-	check(begin_basic("GpuBusy") == -1 && is_said(NULL), "unless -f shows none of them");
-	check(begin_basic("EuStall") == -1 && is_said("counters without a value: 1;"), "only those of -f count");
+	check(begin_basic("GpuBusy") == -1 && is_said(NULL),
+	      "counters whose variables are unknown are not reported if -f does not show them");
+	check(begin_basic("EuStall") == -1 && is_said("counters without a value: 1;"),
+	      "counters whose variables are unknown are counted only among those of -f");
 	begin_basic("");
 	said.n = 0;
 	stream.dev.var[OV_EUS] = 24;
-	check(stream_ready() == -1 && is_said(NULL), "nothing is reported if all variables are known");
+	check(stream_ready() == -1 && is_said(NULL), "no message if all variables are known");
 	stream.dev.var[OV_EUS] = stream.dev.var[OV_THREADS] = 0;
 	stream.live = true;
 	check(stream_ready() == -1 && is_said("the driver does not report EuCoresTotalCount, EuThreadsCount\n"),
-	      "a message about a driver, with two variables");
+	      "message for a driver, with two unknown variables");
 }
 
 int main(void)

@@ -18,34 +18,41 @@ void sandbox_folder(i32 fd, bool write) { strcat(steps, fd >= 0 && write ? "fold
 	"</set></metrics>"
 #define GUID "11111111-2222-3333-4444-555555555555"
 
-/* A pack that is not named is used if only root and the owner of the program can have written it. */
+/* A pack that is not named is used only if root or the owner of the program are the only ones
+ * who can have written it. */
 static void t_found(void)
 {
 	const char *path = in_folder("gpu.pack");
 	u32 me = geteuid();
 
 	packs.nfiles = 0;
-	check(!pack_add(path, me) && is_said(NULL), "no such file, no message");
-	check(!pack_add(in_folder("gpu.pack/x"), me) && is_said(NULL), "nor without the folder");
+	check(!pack_add(path, me) && is_said(NULL), "unnamed pack: a missing file has no message");
+	check(!pack_add(in_folder("gpu.pack/x"), me) && is_said(NULL),
+	      "unnamed pack: a missing folder has no message");
 	put(path, SET("One", GUID));
-	check(pack_add(path, me) && packs.nfiles == 1 && is_said(NULL), "a file of the owner");
+	check(pack_add(path, me) && packs.nfiles == 1 && is_said(NULL),
+	      "unnamed pack: a file of the owner is used");
 	check(chmod(path, 0664) == 0 && !pack_add(path, me) &&
-	      is_said("not used: it must belong to root or to the program's owner"), "its group may write it");
+	      is_said("not used: it must belong to root or to the program's owner"),
+	      "unnamed pack: a file that its group may write is refused");
 	check(chmod(path, 0646) == 0 && !pack_add(path, me) && is_said("not used: it must"),
-	      "all may write it");
+	      "unnamed pack: a file that all users may write is refused");
 	chmod(path, 0644);
 	if (me == 0 && chown(path, 65534, 0) == 0) {
-		check(!pack_add(path, 0) && is_said("not used: it must"), "a file of another user");
-		check(pack_add(path, 65534), "who may own the program");
+		check(!pack_add(path, 0) && is_said("not used: it must"),
+		      "unnamed pack: a file of another user is refused");
+		check(pack_add(path, 65534),
+		      "unnamed pack: a file of a user who owns the program is used");
 	}
-	check(packs.nfiles == (me ? 1u : 2u), "only these were added");
+	check(packs.nfiles == (me ? 1u : 2u), "unnamed pack: only the accepted files were added");
 	check(!pack_add("/dev/null", 0) && is_said("not used: it is not a regular file\n"), "a device");
 	put(in_folder("large"), SET("One", GUID));
 	check(truncate(in_folder("large"), PACK_MOST + 1) == 0 && !pack_add(in_folder("large"), me) &&
-	      is_said("not used: it has more than 16 MiB\n"), "a file that is too large");
+	      is_said("not used: it has more than 16 MiB\n"),
+	      "a file that is too large is refused");
 	put(in_folder("text"), "text");
 	check(!pack_add(in_folder("text"), me) && is_said("the file is not XML or a pack of metric sets\n"),
-	      "a text");
+	      "a file that is neither XML nor a pack is refused");
 }
 
 static void t_order(void)
@@ -55,17 +62,21 @@ static void t_order(void)
 
 	packs.nfiles = 0;
 	check(file_at(0, &name) == &oapack && strcmp(name, "built-in") == 0 && file_at(1, &name) == &oabasic &&
-	      !file_at(2, &name), "without files: the built-in pack, then the basic set");
+	      !file_at(2, &name),
+	      "without files, sets are those of the built-in pack, and then the basic set");
 	put(in_folder("one.xml"), SET("RenderBasic", GUID));
 	check(file_load(in_folder("one.xml")) && file_at(0, &name) == &packs.files[0] &&
-	      file_at(1, &name) == &oapack, "a file comes before them");
-	check(set_find(LIT("RenderBasic"), false, NULL, &s) && strcmp(s.guid, GUID) == 0, "its set, too");
-	check(set_find(LIT(GUID), true, NULL, &s) && str_is(s.name, "RenderBasic"), "a set by its guid");
-	check(!set_find(LIT(GUID), false, NULL, &s), "which is no name");
+	      file_at(1, &name) == &oapack, "the sets of a file come before the built-in sets");
+	check(set_find(LIT("RenderBasic"), false, NULL, &s) && strcmp(s.guid, GUID) == 0,
+	      "a set of a file is found");
+	check(set_find(LIT(GUID), true, NULL, &s) && str_is(s.name, "RenderBasic"),
+	      "a set is found by its guid");
+	check(!set_find(LIT(GUID), false, NULL, &s), "a guid is not found as a name");
 	check(!set_find(LIT(""), false, NULL, &s) && !set_find(LIT(""), true, NULL, &s) &&
-	      !set_find(LIT("None"), false, NULL, &s), "no name, and an unknown one");
+	      !set_find(LIT("None"), false, NULL, &s),
+	      "an empty name and an unknown name are not found");
 	check(set_unknown(LIT("None")) == EX_USAGE && is_said("unknown metric set 'None'; gpustat oa list"),
-	      "its message");
+	      "message about an unknown set");
 }
 
 static void t_pack(void)
@@ -78,23 +89,28 @@ static void t_pack(void)
 	long n;
 
 	packs.nfiles = 0;
-	check(pack() == EX_USAGE && is_said("usage: oa pack XML... -O FILE"), "no file");
+	check(pack() == EX_USAGE && is_said("usage: oa pack XML... -O FILE"),
+	      "oa pack without a file is an error of usage");
 	str_copy(name, sizeof(name), str_z(in_folder("one.xml")));
 	opt.words = words;
 	opt.nwords = 2;
-	check(pack() == EX_USAGE && is_said("usage: oa pack"), "no output");
+	check(pack() == EX_USAGE && is_said("usage: oa pack"),
+	      "oa pack without an output is an error of usage");
 	opt.output = in_folder("out");
 	opt.nwords = MAX_METRICS + 2;
-	check(pack() == EX_USAGE && is_said("too many files"), "too many files");
+	check(pack() == EX_USAGE && is_said("too many files"),
+	      "oa pack with too many files is an error of usage");
 	opt.nwords = 2;
-	check(pack() == EX_OK && strcmp(steps, "close file confine ") == 0, "a pack");
+	check(pack() == EX_OK && strcmp(steps, "close file confine ") == 0,
+	      "oa pack opens its files before confine()");
 	n = file_slurp(opt.output, text, sizeof(text));
 	check(n > 0 && oafile_detect(&f, str_of(text, (size_t)n)) && f.origin == OM_PACK &&
 	      oaset_next(&f, &at, &s) && strcmp(s.guid, GUID) == 0 && !oaset_next(&f, &at, &s),
-	      "it has the set");
+	      "oa pack writes the set of its file");
 	packs.nfiles = 0;
 	name[0] = '\0';
-	check(pack() == EX_FAIL && is_said("error\n"), "a file that cannot be read");
+	check(pack() == EX_FAIL && is_said("error\n"),
+	      "oa pack of a file that cannot be read fails");
 }
 
 int main(void)

@@ -1,6 +1,6 @@
-/* t_sampling.c - unit test of commands/shared/sampling.c: the order of the sources, what is read of
- * processes, --state, and what is said about missing values. The sources are simulated.
- * SPDX-License-Identifier: MIT */
+/* t_sampling.c - unit test of commands/shared/sampling.c: the order of the sources, which values
+ * of processes are read, --state, and messages about missing values. SPDX-License-Identifier:
+ * MIT */
 #include "sys.h"
 #include "unit.h"
 #define replay replay_command /* unit.h has a function of this name, too */
@@ -79,67 +79,81 @@ static struct str taken(void)
 static void t_start(void)
 {
 	sources_start();
-	check_str(taken(), "records sysfs+ vcio+ fdinfo+ ", "devices come before their clients");
-	check(!fdinfo_wants.tasks, "records of devices need no names of processes");
+	check_str(taken(), "records sysfs+ vcio+ fdinfo+ ",
+	          "start: devices come before their clients");
+	check(!fdinfo_wants.tasks, "start: records of devices need no names of processes");
 	opt.npids = 1;
 	sources_start();
-	check(fdinfo_wants.tasks, "a filter by pid does");
+	check(fdinfo_wants.tasks, "start: a filter by pid needs names of processes");
 	opt.npids = 0;
 	opt.comm = LIT("x");
 	sources_start();
-	check(fdinfo_wants.tasks, "a filter by name does");
+	check(fdinfo_wants.tasks, "start: a filter by name needs names of processes");
 	opt.comm = (struct str){ 0 };
 	taken();
 	opt.cmd = &procs;
 	sources_start();
-	check(fdinfo_wants.tasks && task_shows == record_shows && ntasks == 0, "records of processes do");
-	check_str(taken(), "records tasks sysfs+ vcio+ fdinfo+ ", "their facts are read");
+	check(fdinfo_wants.tasks && task_shows == record_shows && ntasks == 0,
+	      "start: records of processes need names of processes");
+	check_str(taken(), "records tasks sysfs+ vcio+ fdinfo+ ",
+	          "start: records of processes need the facts of processes");
 	opt.cmd = &live;
 	opt.children = true;
 	opt.npids = 1;
 	sources_start();
-	check(!task_shows && ntasks == 1, "--children, without facts");
+	check(!task_shows && ntasks == 1,
+	      "start: --children needs the tree of processes, without their facts");
 	opt.children = false;
 	opt.npids = 0;
 	opt.profiling = true;
 	taken();
 	sources_start();
-	check_str(taken(), "records sysfs+ profiling vcio+ fdinfo+ ", "profiling starts before clients are read");
-	check(is_said("card0: --enable-profiling: error\n"), "it may be denied");
+	check_str(taken(), "records sysfs+ profiling vcio+ fdinfo+ ",
+	          "start: profiling starts before clients are read");
+	check(is_said("card0: --enable-profiling: error\n"),
+	      "start: a denied --enable-profiling is reported");
 }
 
 static void t_sample(void)
 {
 	registry.dropped = registry.transient = 7;
 	sources_sample(false);
-	check_str(taken(), "sysfs vcio fdinfo ", "a reading");
-	check(registry.dropped == 7, "what was dropped is added up");
+	check_str(taken(), "sysfs vcio fdinfo ", "sample: the order of the sources");
+	check(registry.dropped == 7, "sample: dropped values of all sources are added up");
 	sources_sample(true);
-	check_str(taken(), "sysfs? profiling sysfs vcio? vcio fdinfo? fdinfo ", "a reading with a scan");
-	check(registry.dropped == 0 && registry.transient == 0, "which counts anew");
+	check_str(taken(), "sysfs? profiling sysfs vcio? vcio fdinfo? fdinfo ",
+	          "sample with a scan: the order of the sources");
+	check(registry.dropped == 0 && registry.transient == 0,
+	      "sample with a scan: dropped values are counted from 0");
 	opt.profiling = false;
 	said.n = 0;
 }
 
 static void t_state(void)
 {
-	check(since_last_run() == -1 && live_save(), "no --state");
+	check(since_last_run() == -1 && live_save(), "state: without --state there is no last run");
 	opt.state = "file";
-	check(since_last_run() == 5000000000 && !filtered, "the age of the last reading");
+	check(since_last_run() == 5000000000 && !filtered,
+	      "state: the age of the last reading is returned");
 	opt.npids = 1;
-	check(since_last_run() == 5000000000 && filtered, "with a filter");
+	check(since_last_run() == 5000000000 && filtered,
+	      "state: the age with a filter is that of the filtered reading");
 	opt.npids = 0;
 	load_result = "damaged";
-	check(since_last_run() == -1 && is_said("file: the --state file is ignored: damaged\n"), "a file that is not used");
+	check(since_last_run() == -1 && is_said("file: this state file is not used: damaged\n"),
+	      "state: a file that is not used is reported");
 	save_result = -ENOSPC;
-	check(!live_save() && is_said("file: cannot save the state for --state: error\n"), "it could not be written");
-	check(!live_save() && is_said(NULL), "the same error is said once");
+	check(!live_save() && is_said("file: the state was not saved: error\n"),
+	      "state: a file that cannot be written is reported");
+	check(!live_save() && is_said(NULL), "state: the same error is reported once");
 	save_result = -EINVAL;
-	check(!live_save() && is_said("file: cannot save the state for --state: it is not a regular file\n"), "another error is said");
+	check(!live_save() && is_said("file: the state was not saved: it is not a regular file\n"),
+	      "state: another error is reported");
 	save_result = 0;
-	check(live_save(), "it is written");
+	check(live_save(), "state: a file that can be written is saved");
 	save_result = -EINVAL;
-	check(!live_save() && is_said("it is not a regular file"), "an error that comes back is said again");
+	check(!live_save() && is_said("it is not a regular file"),
+	      "state: an error that occurs again after a success is reported");
 	opt.state = NULL;
 	load_result = NULL;
 }
@@ -150,23 +164,26 @@ static void t_measure(void)
 
 	taken();
 	roots_open_well = false;
-	check(live_measure(&ro) == EX_FAIL, "no /proc");
+	check(live_measure(&ro) == EX_FAIL, "measure: without /proc it fails");
 	roots_open_well = true;
-	check(live_measure(&ro) == -1 && ro.dt_us >= 0 && ro.time_us == 77, "two readings");
+	check(live_measure(&ro) == -1 && ro.dt_us >= 0 && ro.time_us == 77,
+	      "measure: two readings over a window");
 	check_str(taken(), "records sysfs+ vcio+ fdinfo+ choose sleep sysfs vcio fdinfo choose hide ",
-		  "over a window");
+		  "measure: order of the sources over a window");
 	opt.state = "file";
-	check(live_measure(&ro) == -1 && ro.dt_us == 5000000, "the last run was 5 s ago");
-	check_str(taken(), "records sysfs+ vcio+ fdinfo+ choose choose hide ", "then one reading is enough");
+	check(live_measure(&ro) == -1 && ro.dt_us == 5000000,
+	      "measure: the interval is the time since the last run");
+	check_str(taken(), "records sysfs+ vcio+ fdinfo+ choose choose hide ",
+	          "measure: after a last run, one reading is enough");
 	load_result = "old";
-	check(live_measure(&ro) == -1, "if it cannot be used");
+	check(live_measure(&ro) == -1, "measure: two readings if the state cannot be used");
 	check_str(taken(), "records sysfs+ vcio+ fdinfo+ choose sleep sysfs vcio fdinfo state choose hide ",
-		  "there are two again");
+		  "measure: order of the sources if the state cannot be used");
 	opt.state = NULL;
 	sleeps = false;
-	check(live_measure(&ro) == EX_OK, "a signal");
+	check(live_measure(&ro) == EX_OK, "measure: a signal ends it");
 	no_pids = true;
-	check(live_measure(&ro) == EX_NODEVICE, "no device");
+	check(live_measure(&ro) == EX_NODEVICE, "measure: without a device, exit code 3");
 	said.n = 0;
 }
 
@@ -176,15 +193,16 @@ static void t_unread(void)
 
 	str_copy(devices[n].dev, 32, LIT("card0"));
 	say_unread();
-	check(is_said(NULL), "all was read");
+	check(is_said(NULL), "missing values: no message if all values were read");
 	n = device_add();
 	str_copy(devices[n].dev, 32, LIT("card1"));
 	registry.unreadable = 3;
 	hidden = "hidepid";
 	no_vcio = "no firmware";
 	say_unread();
-	check_str(str_of(said.p, said.n), "3 processes of others cannot be read; run as root, "
-		  "or: setcap cap_sys_ptrace+ep gpustat\nhidepid\nno firmware\ncard1: reason\n", "all reasons");
+	check_str(str_of(said.p, said.n), "3 processes cannot be read; as root, "
+		  "or: setcap cap_sys_ptrace+ep gpustat\nhidepid\nno firmware\ncard1: reason\n",
+	          "missing values: a message with all reasons");
 }
 
 int main(void)
