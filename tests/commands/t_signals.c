@@ -1,6 +1,5 @@
-/* t_signals.c - unit test of commands/shared/signals.c: what a signal changes, which signals have a
- * handler, and a sleep that a signal has ended before it began. Signals are not sent: the handlers
- * are called. SPDX-License-Identifier: MIT */
+/* t_signals.c - unit test of commands/shared/signals.c: sleeps, the signals that stop a run, and
+ * those that restore profiling. SPDX-License-Identifier: MIT */
 #include "sys.h"
 #include "unit.h"
 
@@ -43,45 +42,53 @@ static u32 handled(void (*handler)(int))
 
 static void t_sleep(void)
 {
-	check(sleep_until(INT64_C(7000000005)) && sleeps == 1, "a sleep");
-	check(slept_until == INT64_C(7000000005), "until that time");
+	check(sleep_until(INT64_C(7000000005)) && sleeps == 1, "sleep_until() sleeps once");
+	check(slept_until == INT64_C(7000000005), "sleep_until() sleeps until the given time");
 	wake.tv_sec = 9;
 	on_signal(SIGTERM);
-	check(stopped && writing.urgent && wake.tv_sec == 0, "a signal ends it, and makes writes urgent");
-	check(!sleep_until(INT64_C(7000000005)) && sleeps == 1, "after a signal there is no sleep");
-	check(handled(on_fatal) == 0, "the handler stays");
+	check(stopped && writing.urgent && wake.tv_sec == 0,
+	      "a signal ends the sleep, and makes writes urgent");
+	check(!sleep_until(INT64_C(7000000005)) && sleeps == 1,
+	      "after a signal, sleep_until() does not sleep");
+	check(handled(on_fatal) == 0, "the first signal sets no handler");
 }
 
 static void t_handlers(void)
 {
 	signals_handle();
 	check(handled(on_signal) == 3 && handlers[SIGINT] == on_signal &&
-	      handlers[SIGTERM] == on_signal && handlers[SIGHUP] == on_signal, "three signals stop a run");
-	check(handled(on_fatal) == 0, "others have their default action");
+	      handlers[SIGTERM] == on_signal && handlers[SIGHUP] == on_signal,
+	      "SIGINT, SIGTERM and SIGHUP stop a run");
+	check(handled(on_fatal) == 0,
+	      "without --enable-profiling, other signals have their default action");
 	opt.profiling = true;
 	signals_handle();
-	check(handled(on_signal) == 3, "with --enable-profiling the same stop it");
+	check(handled(on_signal) == 3,
+	      "with --enable-profiling, the same three signals stop a run");
 	check(handlers[SIGSEGV] == on_fatal && handlers[SIGQUIT] == on_fatal &&
 	      handlers[SIGPIPE] == on_fatal && handlers[SIGALRM] == on_fatal && handlers[63] == on_fatal,
-	      "others restore it");
+	      "with --enable-profiling, signals that end the process restore profiling first");
 	check(!handlers[SIGKILL] && !handlers[SIGSTOP] && !handlers[SIGCHLD] && !handlers[SIGWINCH] &&
 	      !handlers[SIGCONT] && !handlers[SIGTSTP] && !handlers[SIGXFSZ],
-	      "but not those that do not end a process");
-	check_u64(handled(on_fatal), 63 - 10 - 3, "all others");
+	      "with --enable-profiling, signals that do not end a process have no handler");
+	check_u64(handled(on_fatal), 63 - 10 - 3,
+	          "with --enable-profiling, all other signals restore profiling");
 	on_signal(SIGINT);
-	check(handlers[SIGINT] == on_fatal, "a second signal ends the run at once");
+	check(handlers[SIGINT] == on_fatal,
+	      "with --enable-profiling, a second signal ends the run at once");
 	on_fatal(SIGQUIT);
 	check(restored == 1 && defaulted == SIGQUIT && killed == SIGQUIT,
-	      "profiling is restored, and the signal is sent again");
+	      "on_fatal() restores profiling, and sends the signal again");
 }
 
 static void t_begin(void)
 {
 	signals_begin();
-	check(persistent == SIGXFSZ && !ignored, "a file that is too large is an error of write()");
+	check(persistent == SIGXFSZ && !ignored,
+	      "SIGXFSZ has no effect: a file that is too large is an error of write()");
 	is_ignored = true;
 	signals_begin();
-	check(ignored == SIGXFSZ, "who has ignored the signal goes on to ignore it");
+	check(ignored == SIGXFSZ, "SIGXFSZ stays ignored if the caller has ignored it");
 }
 
 int main(void)

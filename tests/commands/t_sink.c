@@ -136,9 +136,11 @@ static void t_udp(void)
 		if (rows[i].n)
 			check(address.any.sa_family == rows[i].family && address.bytes[2] == rows[i].port[0] &&
 			      address.bytes[3] == rows[i].port[1] &&
-			      (rows[i].n == 16 || address.bytes[23] == rows[i].last), "its address");
+			      (rows[i].n == 16 || address.bytes[23] == rows[i].last),
+			      "the address of udp: has its family, port and bytes");
 	}
-	check(is_said("use an IP address: udp:127.0.0.1:8125 or udp:[::1]:8125"), "what to use");
+	check(is_said("use an IP address: udp:127.0.0.1:8125 or udp:[::1]:8125"),
+	      "the message of an invalid address shows valid ones");
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -151,26 +153,32 @@ static void t_datagrams(void)
 	memset(text, 'x', sizeof(text));
 	for (size_t i = 99; i < sizeof(text); i += 100)
 		text[i] = '\n';
-	check(send_lines(text, 1432) == 0, "1432 bytes");
+	check(send_lines(text, 1432) == 0, "a text of 1432 bytes is sent");
 	s = written();
-	check(str_len(s) == 1432 + 1, "are one datagram, though their end is no line");
-	check(send_lines(text, 1500) == 0, "15 lines");
+	check(str_len(s) == 1432 + 1,
+	      "a text of 1432 bytes is one datagram, though it has no newline at its end");
+	check(send_lines(text, 1500) == 0, "a text of 15 lines is sent");
 	s = written();
-	check(str_len(s) == 1502 && s.p[1400] == '|' && s.e[-1] == '|', "14 of them fit into one");
-	check(send_lines("a\nb\n", 4) == 0, "short lines");
-	check_str(written(), "a\nb\n|", "are sent together");
+	check(str_len(s) == 1502 && s.p[1400] == '|' && s.e[-1] == '|',
+	      "a datagram has as many complete lines as fit: 14 of 15");
+	check(send_lines("a\nb\n", 4) == 0, "a text of short lines is sent");
+	check_str(written(), "a\nb\n|", "short lines are sent in one datagram");
 	opt.verbose = true;
 	results[0] = -ECONNREFUSED;
-	check(send_datagram("a", 1) == 0 && nwrites == 2, "one that was refused is sent again");
-	check(is_said(": no program listens at this address\n"), "with -v this is said");
+	check(send_datagram("a", 1) == 0 && nwrites == 2,
+	      "a datagram that was refused is sent again");
+	check(is_said(": no program listens at this address\n"),
+	      "with -v, a refused datagram is reported");
 	results[1] = -ECONNREFUSED;
 	written();
 	written();
-	check(send_datagram("a", 1) == 0 && is_said(NULL), "once; a second refusal is no error");
+	check(send_datagram("a", 1) == 0 && is_said(NULL),
+	      "a refused datagram is reported once; a second refusal is not an error");
 	written();
 	results[0] = -EPERM;
 	results[1] = 0;
-	check(send_lines(text, 1500) == -EPERM && nwrites == 1, "after another error nothing is sent");
+	check(send_lines(text, 1500) == -EPERM && nwrites == 1,
+	      "after another error, no datagram is sent");
 	written();
 	results[0] = 0;
 }
@@ -181,10 +189,12 @@ static void t_kmsg(void)
 	clock_now = INT64_C(100000000000);
 	for (u32 i = 0; i < 10; i++)
 		write_lines("a\nb\n", i ? 2 : 4);
-	check(sink_is_kmsg() && is_said("accepts 10 records in 5 s"), "the eleventh line is too many");
-	check_str((struct str){ sent, sent + 6 }, "a\n|b\n|", "each line is written separately");
+	check(sink_is_kmsg() && is_said("accepts 10 records in 5 s"),
+	      "/dev/kmsg: the eleventh line in 5 s is reported");
+	check_str((struct str){ sent, sent + 6 }, "a\n|b\n|",
+	          "/dev/kmsg: each line is written separately");
 	write_lines("a\n", 2);
-	check(is_said(NULL), "this is said once");
+	check(is_said(NULL), "/dev/kmsg: too many lines are reported once");
 	opt.output = NULL;
 	written();
 }
@@ -199,14 +209,16 @@ static void t_replaceable(void)
 	put_link(in_folder("link"), "file");
 	put_link(in_folder("dangling"), "none");
 	put_link(in_folder("null"), "/dev/null");
-	check(is_replaceable(in_folder("none")), "a file that does not exist");
-	check(is_replaceable(in_folder("file")) && is_replaceable(in_folder("link")), "a file, a link to one");
-	check(is_replaceable(in_folder("dangling")), "a link to nothing");
-	check(!is_replaceable("/dev/null") && !is_replaceable(in_folder("null")), "a device is written to");
-	check(!is_replaceable(tmp_folder), "a folder cannot be replaced");
+	check(is_replaceable(in_folder("none")), "a missing file is replaced");
+	check(is_replaceable(in_folder("file")) && is_replaceable(in_folder("link")),
+	      "a file and a link to a file are replaced");
+	check(is_replaceable(in_folder("dangling")), "a link to a missing file is replaced");
+	check(!is_replaceable("/dev/null") && !is_replaceable(in_folder("null")),
+	      "a device is not replaced");
+	check(!is_replaceable(tmp_folder), "a folder is not replaced");
 	fd = open(in_folder("file"), O_RDONLY);
 	check(is_replaceable(in_folder("file")) && is_replaceable(in_folder("link")) == (fd > 9),
-	      "a link to a file that this process has open is written to");
+	      "a link to a file that this process has open is not replaced");
 	close(fd);
 }
 
@@ -217,35 +229,43 @@ static void t_open(void)
 
 	opt.out.fmt = format_find(LIT("prom"));
 	opt.output = in_folder("prom");
-	check(sink_open() == -1 && sink_gathers() && sink_folder() >= 0, "a format that replaces files");
-	check(stat(opt.output, &st) < 0, "there is no file yet");
-	check(sink_write("x", 1) == 0 && sink_end() && stat(opt.output, &st) == 0, "there is one at the end");
-	check(sink_end() && stat(opt.output, &st) == 0, "a sample without output replaces it, too");
+	check(sink_open() == -1 && sink_gathers() && sink_folder() >= 0,
+	      "prom: the file is replaced as a whole");
+	check(stat(opt.output, &st) < 0, "prom: no file exists before the end of a sample");
+	check(sink_write("x", 1) == 0 && sink_end() && stat(opt.output, &st) == 0,
+	      "prom: the file exists after the end of a sample");
+	check(sink_end() && stat(opt.output, &st) == 0,
+	      "prom: a sample without output replaces the file, too");
 	results[0] = -ENOSPC;
 	written();
 	check(sink_write("x", 1) == -ENOSPC && system("[ $(ls -A \"$D\" | grep -c prom) = 1 ]") == 0,
-	      "after an error no temporary file is left");
+	      "prom: after an error no temporary file remains");
 	results[0] = 0;
 	opt.out.fmt = format_find(LIT("csv"));
 	opt.output = in_folder("csv");
 	check(sink_open() == -1 && !sink_gathers() && sink_folder() == -1 && !opt.out.no_header,
-	      "a format whose files grow");
+	      "csv: the file is appended to");
 	check(write(out_fd, "a", 1) == 1 && close(out_fd) == 0 && sink_open() == -1 && opt.out.no_header,
-	      "a file that has a header gets no other one");
-	check(write(out_fd, "b", 1) == 1 && file_slurp(opt.output, b, sizeof(b)) == 2, "it is appended to");
+	      "csv: a file that has a header gets no second one");
+	check(write(out_fd, "b", 1) == 1 && file_slurp(opt.output, b, sizeof(b)) == 2,
+	      "csv: a record is appended to the file");
 	opt.out_chosen = true;
-	check(sink_open() == EX_USAGE && is_said("--log-fd and -O exclude each other"), "two destinations");
+	check(sink_open() == EX_USAGE && is_said("--log-fd and -O exclude each other"),
+	      "two destinations are an error of usage");
 	opt.out_chosen = false;
 	opt.output = in_folder("none/csv");
-	check(sink_open() == EX_FAIL && is_said("/none/csv: "), "a folder that does not exist");
+	check(sink_open() == EX_FAIL && is_said("/none/csv: "), "a missing folder is an error");
 	opt.output = NULL;
 	out_fd = 1;
-	check(sink_open() == -1 && out_fd == 1, "standard output");
+	check(sink_open() == -1 && out_fd == 1, "without -O, the output is standard output");
 	opt.command = (char *[]){ NULL };
-	check(sink_open() == -1 && out_fd == 2, "with a command standard error");
+	check(sink_open() == -1 && out_fd == 2,
+	      "without -O, the output of a command's measurement is standard error");
 	opt.http = true;
-	check(sink_gathers() && sink_write("abc", 3) == 0 && http_bytes == 3, "a connection");
-	check(sink_write("", 0) == 0 && http_bytes == 3, "nothing is not sent");
+	check(sink_gathers() && sink_write("abc", 3) == 0 && http_bytes == 3,
+	      "--http: the output is sent to the connection");
+	check(sink_write("", 0) == 0 && http_bytes == 3,
+	      "--http: no bytes are sent for an empty output");
 }
 
 int main(void)

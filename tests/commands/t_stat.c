@@ -188,7 +188,8 @@ static void t_syntax(void)
 		check(good == rows[i].good &&
 		      (!good || (str_is(x.name, rows[i].name) && str_is(x.events, rows[i].events) &&
 				 str_is(x.switching, rows[i].switching) && x.id == rows[i].id &&
-				 x.has_id == rows[i].has_id)), "set '%s'", rows[i].text);
+				 x.has_id == rows[i].has_id)),
+		      "--set '%s' is parsed", rows[i].text);
 	}
 }
 
@@ -215,9 +216,11 @@ static void t_pieces(void)
 	static const char *const want[] = { "cpu/a=1,b=2/:3", "c:4", "", "d" };
 
 	for (size_t i = 0; i < LEN(want); i++)
-		check(cut_event(&list, &piece) && str_is(piece, want[i]), "piece %zu: '%s'", i, want[i]);
-	check(!cut_event(&list, &piece), "no more pieces");
-	check(replay(LIT("12:name=cpu/a,b/,c@overflow:cpu/a,b/:3@10ms"), set_fed), "hostile sets");
+		check(cut_event(&list, &piece) && str_is(piece, want[i]),
+		      "--set: piece %zu is '%s'", i, want[i]);
+	check(!cut_event(&list, &piece), "--set: there are no more pieces");
+	check(replay(LIT("12:name=cpu/a,b/,c@overflow:cpu/a,b/:3@10ms"), set_fed),
+	      "--set: hostile texts are parsed safely");
 }
 
 static void t_switching(void)
@@ -235,29 +238,31 @@ static void t_switching(void)
 		clear();
 		add_events(str_z("a"), 1);
 		check(add_switching(1, str_z(rows[i].rules), rows[i].asked) == rows[i].good &&
-		      (!rows[i].good || evsets[1].timeout == rows[i].timeout), "rule '%s'%s",
-		      rows[i].rules, rows[i].asked ? "" : ", none asked for");
+		      (!rows[i].good || evsets[1].timeout == rows[i].timeout), "--set: rule '%s'%s",
+		      rows[i].rules, rows[i].asked ? "" : ", without one");
 	}
 	clear();
 	resolution = 4000000;
 	check(add_switching(1, str_z("10ms"), true) && evsets[1].timeout == 12000000,
-	      "a time is rounded up to the clock");
+	      "--set: a time is rounded up to the clock");
 	clear();
 	add_events(str_z("a,b,c"), 1);
 	events[1].group = events[2].group = 9;
 	events[2].period = 100;
 	check(add_switching(1, str_z("overflow:b:3,a:2@2ms"), true) && events[2].trigger == 300 &&
-	      events[1].trigger == 2 && evsets[1].timeout == 2000000, "two triggers and a time");
+	      events[1].trigger == 2 && evsets[1].timeout == 2000000,
+	      "--set: two triggers and a time");
 	check(events[1].no_inherit && events[2].no_inherit && !events[3].no_inherit,
-	      "the group of a trigger is not inherited");
+	      "--set: the group of a trigger is not inherited");
 	events[3].period = 100;
 	events[3].freq = true;
 	check(add_switching(1, str_z("overflow:c:5"), true) && events[3].trigger == 5,
-	      "a frequency is not a period");
+	      "--set: a frequency is not a period of a trigger");
 	check(add_switching(1, str_z("overflow:new:6"), true) && nrows.events == 4 &&
-	      events[4].trigger == 6 && events[4].set == 1, "a trigger that the set lacks is added");
+	      events[4].trigger == 6 && events[4].set == 1,
+	      "--set: a trigger that the set does not have is added");
 	check(add_switching(2, str_z("overflow:a:1"), true) && nrows.events == 5 && events[5].set == 2,
-	      "the event of another set is not the trigger");
+	      "--set: the event of another set is not the trigger");
 }
 
 static bool sets(const char *a, const char *b, const char *c)
@@ -273,33 +278,37 @@ static void t_sets(void)
 {
 	clear();
 	check(sets("9:late=x", "2:early=y@1ms", "mid=z") && nrows.evsets == 3 && evsets[0].id == 2 &&
-	      evsets[1].id == 3 && evsets[2].id == 9, "sets are in the order of their ids");
-	check_str(names(), "y/0 z/1 x/2", "their events");
+	      evsets[1].id == 3 && evsets[2].id == 9, "--set: sets are in the order of their ids");
+	check_str(names(), "y/0 z/1 x/2", "--set: each set has its events");
 	check(evsets[0].timeout == 1000000 && evsets[1].timeout == 10000000,
-	      "a set without a rule has 10 ms");
+	      "--set: a set without a rule has 10 ms");
 	clear();
 	opt.events[opt.nevents++] = str_z("e");
 	check(sets("a=x", NULL, NULL) && nrows.evsets == 2 && evsets[0].id == 0 && evsets[1].id == 1,
-	      "the events of -e are set 0");
-	check_str(names(), "e/0 x/1", "their events, too");
+	      "--set: the events of -e are set 0");
+	check_str(names(), "e/0 x/1", "--set: set 0 has the events of -e");
 	clear();
 	opt.events[opt.nevents++] = str_z("e");
 	check(sets("0:a=x", NULL, NULL) && nrows.evsets == 1 && text_eq(evsets[0].name, LIT("a")),
-	      "a set with id 0 has the events of -e, too");
+	      "--set: a set with id 0 has the events of -e, too");
 	clear();
-	check(!sets("1:a=x", "1:b=y", NULL) && is_said("--set 1:b=y: use [ID:]"), "an id twice");
+	check(!sets("1:a=x", "1:b=y", NULL) && is_said("--set 1:b=y: use [ID:]"),
+	      "--set: an id that occurs twice is an error of usage");
 	clear();
-	check(!sets("65535:a=x", "b=y", NULL) && is_said("--set b=y: use"), "no id after the last");
+	check(!sets("65535:a=x", "b=y", NULL) && is_said("--set b=y: use"),
+	      "--set: an id after the last possible one is an error of usage");
 	clear();
 	check(sets("a=bad", "b=y", NULL) && nrows.evsets == 2 && is_said("unknown event"),
-	      "a set without events does not stop the others");
+	      "--set: a set without events does not prevent the others");
 	clear();
-	check(!sets("a=bad", NULL, NULL) && is_said("unknown event"), "no set has an event");
+	check(!sets("a=bad", NULL, NULL) && is_said("unknown event"),
+	      "--set: an error if no set has an event");
 	clear();
 	check(!sets("a=x@overflow:bad:1", NULL, NULL) && is_said("unknown event\n"),
-	      "one message about an unknown trigger");
+	      "--set: one message about an unknown trigger");
 	clear();
-	check(!sets("a=x@soon", NULL, NULL) && is_said("--set a=x@soon: use"), "an unknown rule");
+	check(!sets("a=x@soon", NULL, NULL) && is_said("--set a=x@soon: use"),
+	      "--set: an unknown rule is an error of usage");
 }
 
 /* --- events and rows -------------------------------------------------------------------------- */
@@ -321,7 +330,9 @@ static void t_defaults(void)
 		opt.detail = rows[i].detail;
 		check(add_all_events() && nrows.events == rows[i].n &&
 		      text_eq(events[nrows.events].name, str_z(rows[i].last)),
-		      "default events: -d %u times, %s", rows[i].detail, rows[i].pmu ? "a PMU" : "no PMU");
+		      "default events: -d %u times, %s", rows[i].detail, rows[i].pmu ?
+		      "with a PMU" :
+		      "without a PMU");
 	}
 	folder_begin("t_stat");
 	put_file(in_folder("bus/event_source/devices/cpu/events/stalled-cycles-backend"), "event=1\n", 8);
@@ -330,7 +341,8 @@ static void t_defaults(void)
 	fake.pmu = true;
 	roots.sys = (int)fd;
 	check(add_all_events() && nrows.events == 9 &&
-	      text_eq(events[9].name, LIT("stalled-cycles-backend")), "default events: stalls that the PMU lists");
+	      text_eq(events[9].name, LIT("stalled-cycles-backend")),
+	      "default events: stalls if the PMU lists them");
 	fake.pmu = false;
 	roots.sys = -1;
 	sys_close((int)fd);
@@ -366,19 +378,19 @@ static void t_rows(void)
 	opt.out.summed = true;
 	for (u32 i = 1; i <= 6; i++)
 		by_site &= row_entity(i) == &evrows[1 + (i - 1) % 3 * 2 + (i - 1) / 3].e;
-	check(by_event, "rows are sorted by event");
-	check(by_site, "with --per-core, by core");
+	check(by_event, "order of rows: by event");
+	check(by_site, "order of rows: by core with --per-core");
 	nrows.evrows = 5; /* the last event has no row at the second site */
-	check_u64(rows_shown(), 6, "incomplete events");
-	check(!row_entity(6), "a row that does not exist");
+	check_u64(rows_shown(), 6, "number of rows if the last event has no row at one site");
+	check(!row_entity(6), "a missing row is not shown");
 	opt.out.summed = false;
 	events[2].hidden = true;
-	check(row_entity(1) && !row_entity(3) && row_entity(5), "hidden events");
+	check(row_entity(1) && !row_entity(3) && row_entity(5), "hidden rows: hidden events");
 	events[1].guess = true;
 	evrows[1].state = CS_UNSUPPORTED;
-	check(!row_entity(1) && row_entity(2), "an engine that may not exist");
+	check(!row_entity(1) && row_entity(2), "hidden rows: an engine that may not exist");
 	fake.countable = false;
-	check(row_entity(1), "it is shown if nothing can be counted");
+	check(row_entity(1), "shown rows: an engine that may not exist, if nothing can be counted");
 }
 
 /* The rows of -a --per-thread: the i-th thread has the i-th state. */
@@ -395,15 +407,17 @@ static void t_threads(void)
 	for (u32 i = 1; i <= nrows.evrows; i++) {
 		evrows[i].state = denied[i - 1];
 		fake.countable = true;
-		check(!row_entity(i), "a thread whose count is denied has no row");
+		check(!row_entity(i), "hidden rows: a thread whose count is denied");
 		fake.countable = false;
-		check(row_entity(i), "it has one if nothing can be counted");
+		check(row_entity(i),
+		      "shown rows: a thread whose count is denied, if nothing can be counted");
 		evrows[i].state = shown[(i - 1) % LEN(shown)];
 		evrows[i].value = 7;
 		fake.countable = true;
-		check(row_entity(i), "a count, or a reason of another kind");
+		check(row_entity(i), "shown rows: a count, or a reason of another kind");
 		evrows[i].value = 0;
-		check(!row_entity(i) == (evrows[i].state == CS_COUNTED), "a thread that did nothing");
+		check(!row_entity(i) == (evrows[i].state == CS_COUNTED),
+		      "hidden rows: a thread without a count");
 	}
 	table_has(&counts_table, LEN(denied));
 	nrows.counts = LEN(denied);
@@ -411,9 +425,9 @@ static void t_threads(void)
 		counts[i + 1] = (struct count){ .event = 1, .state = denied[i] };
 	say_denied();
 	check(is_said("7 counts of threads: denied: it is a process of another user; as root, or: setcap cap_perfmon+ep gpustat"),
-	      "their number is said, with the reason that explains most");
+	      "message with the number of hidden threads, and the reason of most of them");
 	opt.target.every = false;
-	check(row_entity(2), "without -a --per-thread, each row is shown");
+	check(row_entity(2), "shown rows: all without -a --per-thread");
 }
 
 /* --- a measurement ---------------------------------------------------------------------------- */
@@ -438,36 +452,40 @@ static int run(int measured, i64 interval, u64 count, bool command)
 static void t_intervals(void)
 {
 	clear();
-	check(run(3, 5, 0, false) == EX_OK && fake.finished == 4, "intervals, and the rest at the end");
+	check(run(3, 5, 0, false) == EX_OK && fake.finished == 4,
+	      "records: of each interval, and of the rest at the end");
 	clear();
 	check(run(9, 5, 2, false) == EX_OK && fake.finished == 2 && fake.measured == 7,
-	      "COUNT ends a measurement");
+	      "records: COUNT ends a measurement");
 	clear();
-	check(run(9, 5, 2, true) == EX_OK && fake.finished == 2, "COUNT with a command");
+	check(run(9, 5, 2, true) == EX_OK && fake.finished == 2, "records: COUNT with a command");
 	clear();
 	opt.totals = true;
 	check(run(3, 5, 0, false) == EX_OK && fake.finished == 5 && fake.whole == 1 &&
-	      str_find(str_of(out.p, out.n), LIT("\"summary\":\"total\"")), "--summary: once more, for the whole run");
+	      str_find(str_of(out.p, out.n), LIT("\"summary\":\"total\"")),
+	      "records: --summary prints the whole run at the end");
 	clear();
 	opt.totals = true;
 	check(run(1, 0, 0, true) == EX_OK && fake.finished == 1 && fake.whole == 0,
-	      "--summary without intervals prints once");
+	      "records: --summary without intervals prints once");
 	clear();
 	fake.fails_at = 2;
-	check(run(9, 5, 0, false) == EX_FAIL && fake.finished == 2, "a write that fails ends it");
+	check(run(9, 5, 0, false) == EX_FAIL && fake.finished == 2,
+	      "records: a write that fails ends the measurement");
 	clear();
 	fake.start_error = -EIO;
 	check(run(1, 5, 0, false) == EX_FAIL && is_said("cannot start a process: EIO"),
-	      "no process can be started");
+	      "exit code if no process can be started");
 	clear();
 	fake.countable = false;
-	check(run(1, 5, 0, false) == EX_DENIED, "nothing could be counted");
+	check(run(1, 5, 0, false) == EX_DENIED, "exit code if nothing could be counted");
 	clear();
 	add_events(str_z("a"), 0);
 	nrows.evsets = 2;
 	evsets[1] = (struct evset){ .name = text_put(NONE, LIT("s")), .failed = true };
 	say_failed_sets();
-	check(is_said("set s: none of its events can be counted"), "a set that cannot be counted");
+	check(is_said("set s: none of its events can be counted"),
+	      "exit code if a set cannot be counted");
 }
 
 static void t_thread_order(void)
@@ -484,10 +502,12 @@ static void t_thread_order(void)
 		evrows[i].value = values[i - 1];
 	}
 	opt.target.split = SPLIT_THREAD;
-	check(order_rows(rows_shown()) == 8, "all threads");
+	check(order_rows(rows_shown()) == 8, "--per-thread: all threads have rows");
 	for (size_t i = 0; i < 8; i++)
 		wrong += order[i] != want[i];
-	check_u64(wrong, 0, "--per-thread: the highest count of each event first, what is unknown last");
+	check_u64(wrong, 0,
+	          "--per-thread: the highest count of each event is first, unknown counts are "
+	          "last");
 }
 
 static void t_hooks(void)
@@ -507,30 +527,36 @@ static void t_hooks(void)
 		check(cmd_stat() == rows[i].code && fake.hooked[0] == rows[i].before &&
 		      fake.hooked[1] == rows[i].after && fake.started == rows[i].runs,
 		      "--pre and --post, which fail %d: each run has both", rows[i].fails_at);
-		check(is_said(rows[i].fails_at == 6 ? "--post COMMAND failed: exit code 3\n" :
-			      rows[i].fails_at ? "--pre COMMAND failed: exit code 3\n" : NULL), "the message, if one failed");
+		check(is_said(rows[i].fails_at == 6 ? "--post failed: exit code 3\n" :
+			      rows[i].fails_at ? "--pre failed: exit code 3\n" : NULL),
+		      "--pre and --post: a message if one of them failed");
 	}
 	clear();
 	opt.after = "true";
-	check(cmd_stat() == EX_USAGE && is_said("--pre and --post require a command"), "no command");
+	check(cmd_stat() == EX_USAGE && is_said("--pre and --post require a command"),
+	      "--pre and --post without a command are an error of usage");
 }
 
 static void t_rights(void)
 {
 	clear();
 	ready(5, false);
-	check(fake.confined == 5 && fake.kept == 0 && opt.calls == 0, "a last run keeps no rights");
+	check(fake.confined == 5 && fake.kept == 0 && opt.calls == 0,
+	      "privileges: the last run keeps none");
 	add_events(str_z("a,b"), 0);
 	events[2].virt = 3;
 	ready(5, false);
-	check(fake.kept == (MAY_READ | MAY_PTRACE), "virtual counters read other processes");
+	check(fake.kept == (MAY_READ | MAY_PTRACE),
+	      "privileges: virtual counters keep those to read other processes");
 	clear();
 	ready(5, true);
-	check(fake.confined == -7, "without a forker, the next run inherits the rights");
+	check(fake.confined == -7,
+	      "privileges: without a helper process, the next run inherits them");
 	child_forker = true;
 	ready(5, true);
 	check(fake.confined == 0 && fake.kept == (MAY_PERF | MAY_PTRACE) &&
-	      opt.calls == CALLS_OPEN_PERF, "with a forker, only those to count");
+	      opt.calls == CALLS_OPEN_PERF,
+	      "privileges: with a helper process, only those to count are kept");
 	child_forker = false;
 }
 
@@ -539,29 +565,32 @@ static void t_command(void)
 
 	clear();
 	opt.repeat = 3;
-	check(cmd_stat() == EX_USAGE && is_said("--repeat requires a command"), "-r without a command");
+	check(cmd_stat() == EX_USAGE && is_said("--repeat requires a command"),
+	      "-r without a command is an error of usage");
 	clear();
 	opt.repeat = 3;
 	opt.command = words;
 	opt.interval = 5;
-	check(cmd_stat() == EX_USAGE && is_said("and no interval"), "-r with an interval");
+	check(cmd_stat() == EX_USAGE && is_said("and no interval"),
+	      "-r with an interval is an error of usage");
 	clear();
 	opt.repeat = 3;
 	opt.command = words;
 	opt.target.split = SPLIT_THREAD;
 	check(cmd_stat() == EX_OK && fake.started == 3 && fake.closed == 2 && fake.repeated == 2 &&
-	      opt.target.split == SPLIT_NONE, "-r 3 runs three times; each has another thread");
-	check(fake.finished == 1 && fake.dropped == 1, "and prints once");
+	      opt.target.split == SPLIT_NONE,
+	      "-r 3 runs the command three times, each in another thread");
+	check(fake.finished == 1 && fake.dropped == 1, "-r 3 prints once");
 	clear();
 	opt.command = words;
 	fake.failure = -ENOENT;
-	check(cmd_stat() == 127 && fake.finished == 0, "a command that cannot be run");
+	check(cmd_stat() == 127 && fake.finished == 0, "-r of a command that cannot be executed");
 	clear();
 	opt.events[opt.nevents++] = str_z("bad");
-	check(cmd_stat() == EX_USAGE && fake.started == 0, "an unknown event");
+	check(cmd_stat() == EX_USAGE && fake.started == 0, "an unknown event is an error of usage");
 	clear();
 	fake.countable = false;
-	check(cmd_stat() == EX_DENIED, "no event can be counted");
+	check(cmd_stat() == EX_DENIED, "exit code if no event can be counted");
 }
 
 int main(void)

@@ -184,7 +184,7 @@ SLOTS, ALONE, PLACES = threading.Semaphore(6), threading.Lock(), 6
 
 
 def test(name, alone=False):
-    """alone: its times are measured, so nothing else may run."""
+    """alone: the test measures times, so that no other test may run at the same time."""
     def add(f):
         def body(m):
             n = PLACES if alone else 1

@@ -23,7 +23,8 @@ DENIED = {}
 
 
 def test(name, alone=False, counts=True):
-    """alone: times itself, so nothing runs beside it. counts: needs a kernel that lets events be counted."""
+    """alone: the test measures times, so that no other test may run at the same time. counts: the test needs a
+    kernel that permits counting."""
     def add(f):
         def run_it(m):
             if counts:
@@ -190,7 +191,7 @@ def work(*words):
 
 
 def denied(*args):
-    """Why this machine does not let us count so; "" where it does."""
+    """Returns the reason why this machine does not permit such counting; "" if it does."""
     if args not in DENIED:
         r = machine.run(["stat", "-j", *args])
         rows = [machine.strict(x) for x in (r.out + r.err).splitlines() if x.startswith(b"{")]
@@ -200,7 +201,7 @@ def denied(*args):
 
 
 def needs_events():
-    """Skips where a process may not count its own software events, those in the kernel too."""
+    """Skips the test if a process may not count its own software events, including those in the kernel."""
     why = denied("-e", "task-clock", "--", machine.PROG, "-V")
     if why:
         raise Skip(f"not root, and perf events are not allowed here: {why}")
@@ -227,7 +228,7 @@ def stat(*args, **kw):
 
 
 def rows_of(out, what=""):
-    """Records, each with the keys that the schema promises and a reason where there is no value."""
+    """Returns the records. Checks that each has the keys of the schema, and a reason if it has no value."""
     rows = parse_json(out)
     for r in rows:
         missing = [k for k in KEYS if k not in r]
@@ -243,7 +244,7 @@ def rows_of(out, what=""):
 
 
 def measure(*args, code=0, **kw):
-    """The records of a run with a command: all of stderr."""
+    """Returns the records of a run with a command: all of stderr."""
     r = stat("-j", *args, **kw)
     eq(r.code, code, f"exit code ({r!r})")
     return rows_of(r.err if "--" in args else r.out)
@@ -267,8 +268,8 @@ def value(rows, event):
 
 
 def driven(*args):
-    """The same without a command, under a clock of the test's: the records, the times that were waited for, in seconds from
-    the first look at the clock, and what had passed at the end. What events count is the machine's time all the same."""
+    """The same without a command, with a simulated clock. Returns the records, the times until which the run waited, in seconds
+    from the first reading of the clock, and the time at its end. Events still count the time of the machine."""
     late = {}
     if isinstance(args[-1], dict):
         *args, late = args
@@ -283,13 +284,13 @@ def driven(*args):
 
 
 def within(got, low, high, what):
-    """A time that the kernel counted, or the program, is between two others that were taken before and after."""
+    """Checks that a time counted by the kernel or the program is between two times measured around it."""
     check(got is not None and 0.999 * low - 1e-5 <= got <= 1.001 * high + 1e-5, f"{what}: {low} .. {got} .. {high}")
 
 
 def ran(row, low, what="seconds on the CPU", n=1):
-    """CPU time: no less than the command has had by its own clock, but for what each switch of tasks takes perf; no more than
-    has passed on n CPUs."""
+    """Checks a CPU time: at least the time by the command's own clock, except for the time that perf needs at each task switch;
+    at most the time that has passed on n CPUs."""
     within(row["value"] / 1e9, 0.8 * low, n * row["dt"], what)
 
 
@@ -341,7 +342,7 @@ def started(*args, **kw):
 
 
 def says(r, code, *words):
-    """It ended with this code and one clear message: gpustat's, with each of these words."""
+    """Checks that the run ended with this code and one message of gpustat, with each of these words."""
     eq(r.code, code, f"exit code ({r!r})")
     text = printable(r.err)
     check(text.startswith("gpustat: ") and text.endswith("\n"), f"message {text[-200:]!r}")
@@ -351,7 +352,7 @@ def says(r, code, *words):
 
 
 def refused(argvs, code=2, command=None, clean=None):
-    """Each of these is refused with a message; all that are not, together."""
+    """Checks that each of these is refused with a message. Reports all that are not, together."""
     wrong = []
     for args in argvs:
         try:
