@@ -257,39 +257,49 @@ static void t_counters(void)
 	counters("drm/*", neither, EX_FAIL, NOTHING, NULL, "neither /proc nor /sys");
 	counters("drm/*", only_sys, EX_OK, " drm/card0/render/busy" STEPS, NULL, "only /sys");
 	counters("drm/*", unreadable, EX_DENIED, NOTHING, "cannot read /proc and /sys; run as root",
-		 "neither may be read");
+		 "without permission to read /proc and /sys: exit code 4");
 	counters("", verbose, EX_OK, " drm/card0/render/busy host/cpu/all/util host/cpu/all/user"
 		 " host/file/open/x host/load/-/1 perf/cycles 10 drm/card1/render/busy\n"
 		 "steps dropped \n0 words of times, 0 opened, 0 samples, 1 records\n", NULL,
 		 "the list has the counters of all providers with -v");
 	counters("", recommended, EX_OK, " drm/card0/render/busy host/file/open/x drm/card1/render/busy\n"
-		 "steps dropped \n", NULL, "without -v: those of GPUs, and the recommended ones");
+		 "steps dropped \n", NULL,
+		 "the list without -v has the counters of GPUs and the recommended ones");
 	counters("USER", all_providers, EX_OK, " host/cpu/all/user\nsteps dropped \n", NULL,
 		 "a word lists the counters whose names contain it, in upper or lower case");
 	counters("USER 5", all_providers, EX_FAIL, NOTHING, "no such counter: USER",
 		 "a word before a time is a name");
 	counters("drm/* 10", gpu_and_file, EX_OK, " drm/card0/render/busy drm/card1/render/busy"
 		 STEPS "1 words of times, 2 opened, 1 samples, 1 records\nrecords:\n", NULL,
-		 "a pattern, and an interval: only its provider, and that of files, is asked");
+		 "a pattern and an interval: only its provider and that of files are refreshed");
 	counters("host/load/-/1 drm/*", NULL, EX_OK, " host/load/-/1 drm/card0/render/busy" STEPS,
-		 NULL, "in the order of the words");
+		 NULL, "counters are printed in the order of the words");
 	counters("host/cpu/* *cpu*util host/cpu/all/user", NULL, EX_OK,
-		 " host/cpu/all/util host/cpu/all/user" STEPS, NULL, "each counter once");
+		 " host/cpu/all/util host/cpu/all/user" STEPS, NULL,
+		 "each counter is printed once");
 	counters("perf/cycles 5 3", NULL, EX_OK, " perf/cycles" STEPS "2 words of times,", NULL,
-		 "times after a name");
+		 "two words after a name are times");
 	counters("10 5", NULL, EX_OK, " 10" STEPS "1 words of times,", NULL,
 		 "the first word is a name, also if it looks like a time");
 	counters("perf/cycles 10", NULL, EX_OK, " perf/cycles" STEPS "1 words of times,", NULL,
-		 "the second one is a time, also if a counter has this name");
-	counters("5", NULL, EX_USAGE, NOTHING, "counters: NAME is missing", "only a time");
-	counters("", interval, EX_USAGE, NOTHING, "counters: NAME is missing", "only -i");
-	counters("", count, EX_USAGE, NOTHING, "counters: NAME is missing", "only -n");
-	counters("", window, EX_USAGE, NOTHING, "counters: NAME is missing", "only -w");
+		 "the second word is a time, also if a counter has this name");
+	counters("5", NULL, EX_USAGE, NOTHING, "counters: NAME is missing",
+		 "only a time: an error of usage");
+	counters("", interval, EX_USAGE, NOTHING, "counters: NAME is missing",
+		 "only -i: an error of usage");
+	counters("", count, EX_USAGE, NOTHING, "counters: NAME is missing",
+		 "only -n: an error of usage");
+	counters("", window, EX_USAGE, NOTHING, "counters: NAME is missing",
+		 "only -w: an error of usage");
 	counters("perf/cycles nosuch", NULL, EX_FAIL, "0 samples, 0 records",
-		 "no such counter: nosuch; gpustat counters -v lists them\n", "an unknown name");
-	counters("nosuch", full, EX_FAIL, NOTHING, NULL, "it may be one without room");
-	counters("perf/cycles x", bad_times, EX_FAIL, "0 samples", "no such counter: x", "no time");
-	counters("perf/cycles 5", bad_times, EX_USAGE, "0 opened, 0 samples", NULL, "bad times");
+		 "no such counter: nosuch; gpustat counters -v lists them\n",
+		 "an unknown name is reported");
+	counters("nosuch", full, EX_FAIL, NOTHING, NULL,
+		 "an unknown name may be a counter without room: exit code 1");
+	counters("perf/cycles x", bad_times, EX_FAIL, "0 samples", "no such counter: x",
+		 "a word after a name that is no time is an unknown counter");
+	counters("perf/cycles 5", bad_times, EX_USAGE, "0 opened, 0 samples", NULL,
+		 "an invalid time is an error of usage");
 }
 
 /* --- tracepoints ------------------------------------------------------------------------------ */
@@ -314,20 +324,22 @@ static void t_points(void)
 {
 	counters("perf/*", points, EX_OK, " perf/cycles" STEPS "0 words of times, 1 opened",
 		 "100 kernel tracepoints were left out: a pattern opens at most 64, --all opens all\n",
-		 "a pattern without their prefix selects no tracepoint");
+		 "a pattern without the prefix of tracepoints selects no tracepoint");
 	counters("perf/tracepoint/*", points, EX_OK, "64 opened", "36 kernel tracepoints were left",
-		 "one with their prefix selects 64");
+		 "a pattern with the prefix of tracepoints selects 64");
 	counters("perf/tracepoint/*1 perf/tracepoint/*", points, EX_OK, "64 opened", "36 kernel",
-		 "two patterns together, too");
+		 "two patterns of tracepoints together select 64");
 	counters("perf/tracepoint/p/7 perf/tracepoint/p/99", points, EX_OK,
 		 " perf/tracepoint/p/7 perf/tracepoint/p/99" STEPS, NULL, "names");
 	counters("perf/tracepoint/* perf/tracepoint/p/98", points, EX_OK, "65 opened",
-		 "36 kernel tracepoints", "a name after a pattern");
+		 "36 kernel tracepoints",
+		 "a tracepoint by name after a pattern is selected in addition");
 	counters("perf/*", every_point, EX_OK, "101 opened", NULL, "--all");
 	counters("", every_listed, EX_OK, " perf/tracepoint/p/99\nsteps dropped ", NULL, "the list");
-	counters("perf/trace*", points, EX_USAGE, NOTHING, "100 kernel tracepoints", "only tracepoints");
+	counters("perf/trace*", points, EX_USAGE, NOTHING, "100 kernel tracepoints",
+		 "a pattern that matches only tracepoints is an error of usage");
 	counters("perf/trace*", points_full, EX_FAIL, NOTHING, "100 kernel tracepoints",
-		 "or there is no room for others");
+		 "a pattern that matches only tracepoints, with full tables: exit code 1");
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -354,25 +366,29 @@ static void fails_when_half_full(void)
 static void t_samples(void)
 {
 	counters("perf/cycles drm/*", refuse_event, EX_OK, "2 opened, 1 samples",
-		 "perf/cycles: denied: the provider's reason\n", "one is refused: its provider has the reason");
+		 "perf/cycles: denied: the provider's reason\n",
+		 "one refused counter: the message has the reason of its provider");
 	counters("host/cpu/all/util drm/*", refuse_host, EX_OK, "1 samples",
-		 "host/cpu/all/util: access to this counter is denied; run as root\n", "no remedy of events for the host");
+		 "host/cpu/all/util: access is denied; run as root\n",
+		 "one refused counter of the host: the message has no remedy of events");
 	counters("host/cpu/* drm/*", refuse_two, EX_OK, "1 samples",
-		 "2 selected counters cannot be read: access is denied\n", "two are refused");
+		 "2 of the selected counters are denied\n", "two refused counters: one message");
 	counters("host/cpu/* perf/cycles", refuse_three, EX_DENIED,
 		 "\nsteps \n0 words of times, 3 opened, 0 samples",
-		 "host/cpu/all/util: access to this counter is denied; run as root\n3 selected counters cannot be read: access is denied\n",
-		 "all are refused: an error");
+		 "host/cpu/all/util: access is denied; run as root\n3 of the selected counters are denied\n",
+		 "all counters are refused: exit code 4");
 	counters("perf/cycles drm/*", busy_event, EX_OK, "1 samples",
-		 "perf/cycles: another program counts\n", "one has no value: it says why");
+		 "perf/cycles: another program counts\n",
+		 "one counter without a value: the message has the reason");
 	counters("host/cpu/*", busy_two, EX_OK, "1 samples",
 		 "host/cpu/all/util: another program counts\n2 of the selected counters have no value\n",
-		 "two have no value");
+		 "two counters without a value: one message");
 	counters("perf/cycles", three_ticks, EX_OK, "3 samples, 3 records", NULL, "no COUNT");
 	counters("perf/cycles", two_of_three, EX_OK, "2 samples, 2 records", NULL, "COUNT");
 	counters("perf/cycles", ticks_fail, EX_FAIL, STEPS, NULL, "standard input cannot be read");
 	counters("perf/cycles", lost, EX_FAIL, STEPS, NULL, "a record without room");
-	counters("host/*", stop, EX_OK, " 1 opened, 0 samples", NULL, "a signal: no other is opened");
+	counters("host/*", stop, EX_OK, " 1 opened, 0 samples", NULL,
+		 "after a signal, no other counter is opened");
 	counters("*", fails_when_half_full, EX_FAIL, "1 samples, 0 records", NULL,
 		 "a write that fails");
 	counters("*", writes_fail, EX_OK, "1 samples, 1 records", NULL,
@@ -452,7 +468,7 @@ static void t_columns(void)
 	pick.one_record = false;
 	fake.rows[3] = fake.rows[1];
 	counter_pick(3, str_z("x"));
-	check(pick.npicked == 2, "those of records need not be");
+	check(pick.npicked == 2, "titles in records need not be unique");
 	for (int one = 0; one < 2; one++) {
 		clear();
 		opt.out.fmt = format_find((struct str)STR("logfmt"));

@@ -157,9 +157,9 @@ static void t_order(void)
 	add(10, 1600, 3);
 	add(10, 800, 1);
 	add(10, 160, 3);
-	check(stalls_finish() == EX_OK, "samples of one time");
+	check(stalls_finish() == EX_OK, "sums: samples of one time");
 	shown_are("80=5 160=3 800=3 1600=3 | ", "the highest sum first, then by address");
-	check(stalls_finish() == EX_OK && !shown.n, "at the end there is nothing more");
+	check(stalls_finish() == EX_OK && !shown.n, "sums: a second end prints nothing");
 	begin(false, 0);
 	opt.top = 2;
 	add(10, 8, 1);
@@ -167,7 +167,7 @@ static void t_order(void)
 	add(2000010, 24, 3);
 	stalls_finish();
 	shown_are("24=3 16=2 | ", "--top 2");
-	check(last_dt == 2000, "the time in us");
+	check(last_dt == 2000, "sums: the interval is in us");
 	opt.top = 0;
 	opt.oa.sums = true;
 	begin(false, 0);
@@ -176,7 +176,7 @@ static void t_order(void)
 	stalls_finish();
 	shown_are("all=3 | ", "--summary: only the sum");
 	opt.oa.sums = false;
-	check(!stalls_add(10, LIT("cut")), "an incomplete sample");
+	check(!stalls_add(10, LIT("cut")), "sums: a truncated sample is refused");
 }
 
 static void t_many(void)
@@ -186,19 +186,19 @@ static void t_many(void)
 	begin(false, 0);
 	for (u64 i = 0; i <= MAX_ADDRESSES; i++)
 		add(10, 8 * i, 1);
-	check_u64(stalls.nrows, MAX_ADDRESSES, "as many addresses as there is room for");
-	check_u64(stalls.all.sum, MAX_ADDRESSES + 1, "the sum of all is exact");
+	check_u64(stalls.nrows, MAX_ADDRESSES, "full table: it has the largest number of addresses");
+	check_u64(stalls.all.sum, MAX_ADDRESSES + 1, "full table: the sum of all addresses is exact");
 	add(10, 8 * (MAX_ADDRESSES - 1), 2);
 	for (u32 i = 0; i < stalls.nrows; i++) {
 		sum += stalls.rows[i].sum;
 		wrong += stalls.rows[i].ip != 8 * (u64)i;
 	}
-	check(sum == MAX_ADDRESSES + 2 && wrong == 0, "addresses that have room are found again");
+	check(sum == MAX_ADDRESSES + 2 && wrong == 0, "full table: addresses with room are found again");
 	addresses_sort();
 	check(stalls.rows[0].order == MAX_ADDRESSES - 1 && stalls.rows[1].order == 0 &&
-	      stalls.rows[MAX_ADDRESSES - 1].order == MAX_ADDRESSES - 2, "all are sorted");
+	      stalls.rows[MAX_ADDRESSES - 1].order == MAX_ADDRESSES - 2, "full table: all addresses are sorted");
 	sums_clear();
-	check(add(10, 8, 1) && stalls.nrows == 1 && stalls.all.sum == 1, "after that there is room again");
+	check(add(10, 8, 1) && stalls.nrows == 1 && stalls.all.sum == 1, "full table: after sums_clear() there is room again");
 	sums_clear();
 }
 
@@ -231,7 +231,7 @@ static void t_intervals(void)
 	stalls_add(3000010, (struct str){ 0 });
 	stalls_finish();
 	shown_are("all=0 | ", "no samples in some time");
-	check(last_dt == 3000, "which is the time of the record");
+	check(last_dt == 3000, "without samples, the interval is that of the record");
 }
 
 static void t_folded(void)
@@ -241,14 +241,14 @@ static void t_folded(void)
 	add(9000, 80, 5);
 	add(9000, 80, 1);
 	stalls_lost(9000);
-	check(stalls_finish() == EX_OK && records == 0, "no record");
-	check_str(str_of(out.p, out.n), "0x50;tdr 6\n0x320;tdr 2\n", "stacks of the whole run");
-	check(is_said("1 or more EU stall samples were lost: a buffer was full\n"), "a loss");
+	check(stalls_finish() == EX_OK && records == 0, "folded stacks: no record is printed");
+	check_str(str_of(out.p, out.n), "0x50;tdr 6\n0x320;tdr 2\n", "folded stacks: those of the whole run are printed");
+	check(is_said("1 or more EU stall samples were lost: a buffer was full\n"), "folded stacks: a loss is reported at the end");
 	begin(true, 0);
 	stalls_lost(1);
 	stalls_lost(2);
 	stalls_finish();
-	check(is_said("2 or more EU stall samples were lost: a buffer was full\n"), "two");
+	check(is_said("2 or more EU stall samples were lost: a buffer was full\n"), "folded stacks: two losses are reported once, with their number");
 }
 
 /* --- streams ---------------------------------------------------------------------------------- */
@@ -269,20 +269,20 @@ static int run(u64 count, const char *record, const long *results, size_t n)
 
 static void t_live(void)
 {
-	check(run(1, NULL, (const long[]){ 3, 0 }, 2) == EX_OK, "one interval");
-	shown_are("800=3 | ", "its samples");
-	check(strcmp(steps, "sink keep record confine stop ") == 0, "the steps: %s", steps);
-	check(run(2, NULL, (const long[]){ 3, 0, 1, -EIO, 2, 0 }, 6) == EX_OK, "two intervals");
-	shown_are("800=3 | 800=3! | ", "with a loss in the second");
-	check(run(1, NULL, (const long[]){ -EIO, -EIO, -EIO }, 3) == EX_OK, "losses without an end");
-	shown_are("all=0!! | ", "are read only twice");
-	check(run(0, NULL, (const long[]){ 1, -ENODEV }, 2) == EX_FAIL, "the device is gone");
-	shown_are("800=1 | ", "what was read is shown");
+	check(run(1, NULL, (const long[]){ 3, 0 }, 2) == EX_OK, "stream: one interval");
+	shown_are("800=3 | ", "stream: the samples of one interval");
+	check(strcmp(steps, "sink keep record confine stop ") == 0, "stream: order of the steps: %s", steps);
+	check(run(2, NULL, (const long[]){ 3, 0, 1, -EIO, 2, 0 }, 6) == EX_OK, "stream: two intervals");
+	shown_are("800=3 | 800=3! | ", "stream: a loss in the second of two intervals");
+	check(run(1, NULL, (const long[]){ -EIO, -EIO, -EIO }, 3) == EX_OK, "stream: endless losses do not prevent the end");
+	shown_are("all=0!! | ", "stream: endless losses are read twice");
+	check(run(0, NULL, (const long[]){ 1, -ENODEV }, 2) == EX_FAIL, "stream: a removed device is an error");
+	shown_are("800=1 | ", "stream: samples from before the device was removed are printed");
 	check(run(1, "file", (const long[]){ 1, 0 }, 2) == EX_OK && strcmp(recorded, "TST") == 0,
-	      "the recording has times and samples");
-	check(strcmp(steps, "sink keep-write record confine stop ") == 0, "and a file that stays open");
+	      "stream: a recording has times and samples");
+	check(strcmp(steps, "sink keep-write record confine stop ") == 0, "stream: the file of a recording stays open in the sandbox");
 	start_result = -EACCES;
-	check(run(1, NULL, NULL, 0) == EX_DENIED && strcmp(steps, "sink keep stop ") == 0, "no permission");
+	check(run(1, NULL, NULL, 0) == EX_DENIED && strcmp(steps, "sink keep stop ") == 0, "stream: without permission, exit code 4");
 	start_result = 0;
 	opt.verbose = true;
 	run(1, NULL, NULL, 0);
@@ -297,28 +297,28 @@ static void t_restricted(void)
 				      "sysctl dev.xe.observation_paranoid=0\n";
 
 	from_file = true;
-	check(run(1, NULL, (const long[]){ 3, 0 }, 2) == EX_OK && is_said(message), "no addresses: a message");
-	shown_are("all=3 | ", "the sum");
+	check(run(1, NULL, (const long[]){ 3, 0 }, 2) == EX_OK && is_said(message), "without permission for addresses: a message");
+	shown_are("all=3 | ", "without permission for addresses: only the sum is printed");
 	opt.oa.sums = false;
-	check(run(1, "file", (const long[]){ 3, 0 }, 2) == EX_DENIED && strcmp(steps, "sink ") == 0, "no recording");
+	check(run(1, "file", (const long[]){ 3, 0 }, 2) == EX_DENIED && strcmp(steps, "sink ") == 0, "without permission for addresses: --record is denied");
 	opt.oa.sums = false;
 	opt.oa.record = NULL;
 	begin(true, 1000000);
 	steps[0] = '\0';
-	check(cmd_stalls() == EX_DENIED && strcmp(steps, "sink ") == 0, "no stacks");
+	check(cmd_stalls() == EX_DENIED && strcmp(steps, "sink ") == 0, "without permission for addresses: folded stacks are denied");
 	from_file = opt.oa.sums = false;
 }
 
 static void t_start(void)
 {
 	opt.oa.replay = "file";
-	check(run(1, NULL, NULL, 0) == EX_OK && strcmp(steps, "sink replay ") == 0, "a recording");
+	check(run(1, NULL, NULL, 0) == EX_OK && strcmp(steps, "sink replay ") == 0, "--replay reads a recording");
 	opt.oa.replay = NULL;
 	opt.oa.sums = true;
 	opt.out.fmt = format_find(LIT("folded"));
 	steps[0] = '\0';
 	check(cmd_stalls() == EX_USAGE && !steps[0] &&
-	      is_said("-o folded shows addresses: leave out --summary"), "stacks of no address");
+	      is_said("-o folded shows addresses: leave out --summary"), "folded stacks with --summary are an error of usage");
 	opt.oa.sums = false;
 }
 
