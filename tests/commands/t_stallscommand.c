@@ -186,19 +186,23 @@ static void t_many(void)
 	begin(false, 0);
 	for (u64 i = 0; i <= MAX_ADDRESSES; i++)
 		add(10, 8 * i, 1);
-	check_u64(stalls.nrows, MAX_ADDRESSES, "full table: it has the largest number of addresses");
-	check_u64(stalls.all.sum, MAX_ADDRESSES + 1, "full table: the sum of all addresses is exact");
+	check_u64(stalls.nrows, MAX_ADDRESSES,
+	          "full table: it has the largest number of addresses");
+	check_u64(stalls.all.sum, MAX_ADDRESSES + 1,
+	          "full table: the sum of all addresses is exact");
 	add(10, 8 * (MAX_ADDRESSES - 1), 2);
 	for (u32 i = 0; i < stalls.nrows; i++) {
 		sum += stalls.rows[i].sum;
 		wrong += stalls.rows[i].ip != 8 * (u64)i;
 	}
-	check(sum == MAX_ADDRESSES + 2 && wrong == 0, "full table: addresses with room are found again");
+	check(sum == MAX_ADDRESSES + 2 && wrong == 0,
+	      "full table: addresses with room are found again");
 	addresses_sort();
 	check(stalls.rows[0].order == MAX_ADDRESSES - 1 && stalls.rows[1].order == 0 &&
 	      stalls.rows[MAX_ADDRESSES - 1].order == MAX_ADDRESSES - 2, "full table: all addresses are sorted");
 	sums_clear();
-	check(add(10, 8, 1) && stalls.nrows == 1 && stalls.all.sum == 1, "full table: after sums_clear() there is room again");
+	check(add(10, 8, 1) && stalls.nrows == 1 && stalls.all.sum == 1,
+	      "full table: after sums_clear() there is room again");
 	sums_clear();
 }
 
@@ -242,13 +246,16 @@ static void t_folded(void)
 	add(9000, 80, 1);
 	stalls_lost(9000);
 	check(stalls_finish() == EX_OK && records == 0, "folded stacks: no record is printed");
-	check_str(str_of(out.p, out.n), "0x50;tdr 6\n0x320;tdr 2\n", "folded stacks: those of the whole run are printed");
-	check(is_said("1 or more EU stall samples were lost: a buffer was full\n"), "folded stacks: a loss is reported at the end");
+	check_str(str_of(out.p, out.n), "0x50;tdr 6\n0x320;tdr 2\n",
+	          "folded stacks: those of the whole run are printed");
+	check(is_said("1 or more EU stall samples were lost: a buffer was full\n"),
+	      "folded stacks: a loss is reported at the end");
 	begin(true, 0);
 	stalls_lost(1);
 	stalls_lost(2);
 	stalls_finish();
-	check(is_said("2 or more EU stall samples were lost: a buffer was full\n"), "folded stacks: two losses are reported once, with their number");
+	check(is_said("2 or more EU stall samples were lost: a buffer was full\n"),
+	      "folded stacks: two losses are reported once, with their number");
 }
 
 /* --- streams ---------------------------------------------------------------------------------- */
@@ -271,18 +278,24 @@ static void t_live(void)
 {
 	check(run(1, NULL, (const long[]){ 3, 0 }, 2) == EX_OK, "stream: one interval");
 	shown_are("800=3 | ", "stream: the samples of one interval");
-	check(strcmp(steps, "sink keep record confine stop ") == 0, "stream: order of the steps: %s", steps);
-	check(run(2, NULL, (const long[]){ 3, 0, 1, -EIO, 2, 0 }, 6) == EX_OK, "stream: two intervals");
+	check(strcmp(steps, "sink keep record confine stop ") == 0,
+	      "stream: order of the steps: %s", steps);
+	check(run(2, NULL, (const long[]){ 3, 0, 1, -EIO, 2, 0 }, 6) == EX_OK,
+	      "stream: two intervals");
 	shown_are("800=3 | 800=3! | ", "stream: a loss in the second of two intervals");
-	check(run(1, NULL, (const long[]){ -EIO, -EIO, -EIO }, 3) == EX_OK, "stream: endless losses do not prevent the end");
+	check(run(1, NULL, (const long[]){ -EIO, -EIO, -EIO }, 3) == EX_OK,
+	      "stream: endless losses do not prevent the end");
 	shown_are("all=0!! | ", "stream: endless losses are read twice");
-	check(run(0, NULL, (const long[]){ 1, -ENODEV }, 2) == EX_FAIL, "stream: a removed device is an error");
+	check(run(0, NULL, (const long[]){ 1, -ENODEV }, 2) == EX_FAIL,
+	      "stream: a removed device is an error");
 	shown_are("800=1 | ", "stream: samples from before the device was removed are printed");
 	check(run(1, "file", (const long[]){ 1, 0 }, 2) == EX_OK && strcmp(recorded, "TST") == 0,
 	      "stream: a recording has times and samples");
-	check(strcmp(steps, "sink keep-write record confine stop ") == 0, "stream: the file of a recording stays open in the sandbox");
+	check(strcmp(steps, "sink keep-write record confine stop ") == 0,
+	      "stream: the file of a recording stays open in the sandbox");
 	start_result = -EACCES;
-	check(run(1, NULL, NULL, 0) == EX_DENIED && strcmp(steps, "sink keep stop ") == 0, "stream: without permission, exit code 4");
+	check(run(1, NULL, NULL, 0) == EX_DENIED && strcmp(steps, "sink keep stop ") == 0,
+	      "stream: without permission, exit code 4");
 	start_result = 0;
 	opt.verbose = true;
 	run(1, NULL, NULL, 0);
@@ -297,22 +310,26 @@ static void t_restricted(void)
 				      "sysctl dev.xe.observation_paranoid=0\n";
 
 	from_file = true;
-	check(run(1, NULL, (const long[]){ 3, 0 }, 2) == EX_OK && is_said(message), "without permission for addresses: a message");
+	check(run(1, NULL, (const long[]){ 3, 0 }, 2) == EX_OK && is_said(message),
+	      "without permission for addresses: a message");
 	shown_are("all=3 | ", "without permission for addresses: only the sum is printed");
 	opt.oa.sums = false;
-	check(run(1, "file", (const long[]){ 3, 0 }, 2) == EX_DENIED && strcmp(steps, "sink ") == 0, "without permission for addresses: --record is denied");
+	check(run(1, "file", (const long[]){ 3, 0 }, 2) == EX_DENIED && strcmp(steps, "sink ") == 0,
+	      "without permission for addresses: --record is denied");
 	opt.oa.sums = false;
 	opt.oa.record = NULL;
 	begin(true, 1000000);
 	steps[0] = '\0';
-	check(cmd_stalls() == EX_DENIED && strcmp(steps, "sink ") == 0, "without permission for addresses: folded stacks are denied");
+	check(cmd_stalls() == EX_DENIED && strcmp(steps, "sink ") == 0,
+	      "without permission for addresses: folded stacks are denied");
 	from_file = opt.oa.sums = false;
 }
 
 static void t_start(void)
 {
 	opt.oa.replay = "file";
-	check(run(1, NULL, NULL, 0) == EX_OK && strcmp(steps, "sink replay ") == 0, "--replay reads a recording");
+	check(run(1, NULL, NULL, 0) == EX_OK && strcmp(steps, "sink replay ") == 0,
+	      "--replay reads a recording");
 	opt.oa.replay = NULL;
 	opt.oa.sums = true;
 	opt.out.fmt = format_find(LIT("folded"));

@@ -177,7 +177,8 @@ static void t_latency(void)
 	change(20, 1, 21, 67);
 	change(20, 1, 8, 67);
 	change(9, 1, 20, 90);
-	check_str(rows(), "1 20 to: 2 0 25 20\n1 21 to: 1 0 7 7\n", "waits: rows of the command and its descendants");
+	check_str(rows(), "1 20 to: 2 0 25 20\n1 21 to: 1 0 7 7\n",
+	          "waits: rows of the command and its descendants");
 	timing_handle(&(struct prec){ .type = PR_LOST_SAMPLES, .lost = 1 });
 	wake(1, 20, 100);
 	timing_handle(&(struct prec){ .type = PR_LOST, .lost = 1 });
@@ -186,7 +187,8 @@ static void t_latency(void)
 	sample(1, 1, 300, NULL, 0);
 	sample(NONE, 1, 300, (u64[]){ 20 }, 8);
 	opt.top = 1;
-	check_str(rows(), "1 20 x: 2 0 25 20\n", "waits: lost and truncated samples add nothing; --top 1 prints one row");
+	check_str(rows(), "1 20 x: 2 0 25 20\n",
+	          "waits: lost and truncated samples add nothing; --top 1 prints one row");
 	fake.show_fails = true;
 	check(!timing_print(), "waits: an error of the output is returned");
 	clear(true);
@@ -199,7 +201,8 @@ static void t_latency(void)
 	wake(1, 40, 10);
 	change(7, 1, 30, 15);
 	change(7, 1, 40, 15);
-	check(strstr(rows().p, "1 30 to: 1 0 5 5") && !strstr(fake.rows, "1 40 "), "waits: rows of the tasks of -p only");
+	check(strstr(rows().p, "1 30 to: 1 0 5 5") && !strstr(fake.rows, "1 40 "),
+	      "waits: rows of the tasks of -p only");
 }
 
 static void t_syscalls(void)
@@ -216,7 +219,8 @@ static void t_syscalls(void)
 	sample(1, 5, 40, (u64[]){ 3 }, 8);
 	timing_handle(&(struct prec){ .type = PR_EXIT, .who_tid = 5 });
 	sample(2, 5, 50, (u64[]){ 3, 0 }, 16);
-	check_str(rows(), "0 3 : 2 1 10 6\n0 9 : 1 0 1 1\n", "system calls: counts and errors, a result that looks like an error, a task that ends");
+	check_str(rows(), "0 3 : 2 1 10 6\n0 9 : 1 0 1 1\n",
+	          "system calls: counts and errors, a result that looks like an error, a task that ends");
 }
 
 int main(void)

@@ -152,7 +152,8 @@ static void t_cut(void)
 	check_u64(str_len(cgroup_text("fs/cgroup/unified", S("/long"), "memory.current")), 0,
 	          "cgroup_text() refuses a text that fills the buffer");
 	put_file(in_folder("sys/fs/cgroup/unified/long/memory.current"), text, sizeof(text) - 1);
-	check_u64(str_len(cgroup_text("fs/cgroup/unified", S("/long"), "memory.current")), sizeof(text) - 1, "cgroup_text() returns a text that is one byte shorter than the buffer");
+	check_u64(str_len(cgroup_text("fs/cgroup/unified", S("/long"), "memory.current")), sizeof(text) - 1,
+	          "cgroup_text() returns a text that is one byte shorter than the buffer");
 }
 
 int main(void)

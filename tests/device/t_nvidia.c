@@ -371,7 +371,8 @@ static void t_processes(void)
 	nvidia_rest();
 	fail_at = rm.calls + 2; /* after the client was made */
 	fail_how = -EIO;
-	check(sample(10 * PERIOD) && !nvidia_read(&clients[client], 3) && get(D_VRAM_USED, "") == none, "after one failed call, neither the device nor the process has values");
+	check(sample(10 * PERIOD) && !nvidia_read(&clients[client], 3) && get(D_VRAM_USED, "") == none,
+	      "after one failed call, neither the device nor the process has values");
 	nfound = 0;
 	check(nvidia_scan(note_found) && nfound == 0,
 	      "after one failed call, the scan finds no process");
@@ -627,7 +628,8 @@ static void t_absent(void)
 	full = true;
 	nvidia_admit();
 	sample(second);
-	check(ctl_opens == 1 && ctl_number < 0 && strstr(devices[1].no_engines, "permission denied"), "the control node is closed if its requests cannot be admitted");
+	check(ctl_opens == 1 && ctl_number < 0 && strstr(devices[1].no_engines, "permission denied"),
+	      "the control node is closed if its requests cannot be admitted");
 	sensing.listing = false;
 	machine(5);
 	strcpy(devices[1].driver, "nouveau");
@@ -752,7 +754,8 @@ static void t_unsupported(void)
 		      "%s, release %u: busy is unknown with the right reason, and memory is known",
 		      rows[i % LEN(rows)].what,
 		      nvrm_releases[release].number);
-		check(nvidia_asked(1) && nvidia_reason(1, &denied) == devices[1].no_engines && !denied, "doctor and -v report the same reason");
+		check(nvidia_asked(1) && nvidia_reason(1, &denied) == devices[1].no_engines && !denied,
+		      "doctor and -v report the same reason");
 		check(rm.calls - calls <= 7 && calls_most <= 15,
 		      "the reason is searched for once, with at most three calls");
 	}
@@ -766,7 +769,8 @@ static void t_unsupported(void)
 	sample(0);
 	gpu->mig = 0;
 	sample(second);
-	check(strcmp(reason(), "none") == 0 && busy(&devices[1].e, "gr") != none && !nvidia_reason(1, &denied), "after MIG is switched off, busy is known without a reason");
+	check(strcmp(reason(), "none") == 0 && busy(&devices[1].e, "gr") != none && !nvidia_reason(1, &denied),
+	      "after MIG is switched off, busy is known without a reason");
 	machine(5);
 	gpu->fails[0] = (struct nvrm_fail){ 0x20802096, 0x56 };
 	sample(0);

@@ -96,12 +96,14 @@ static void t_releases(void)
 		      "ring: graphics, 7 of 10 samples with 90 %%");
 		check(near(percent(r, NV_GR, 1234, 209), 63) && near(percent(r, NV_GR, 77, 209), 0),
 		      "ring: graphics, by process");
-		check(near(percent(r, NV_NVENC, 77, 209), 10) && near(percent(r, NV_NVDEC, 77, 209), 10), "ring: encoder and decoder");
+		check(near(percent(r, NV_NVENC, 77, 209), 10) && near(percent(r, NV_NVDEC, 77, 209), 10),
+		      "ring: encoder and decoder");
 		check(near(percent(r, NV_NVJPG, NV_ANY, 209), six ? 5 : -1),
 		      "ring: nvjpg, or no such engine");
 		check(near(percent(r, NV_NVOFA, NV_ANY, 209), six ? 20 : -1),
 		      "ring: more than 100 %% counts as 100 %%");
-		check(near(percent(r, NV_GR, NV_ANY, 247), 0) && near(percent(r, NV_GR, NV_ANY, 249), -1), "ring: the last two samples have a share; without a new sample there is none");
+		check(near(percent(r, NV_GR, NV_ANY, 247), 0) && near(percent(r, NV_GR, NV_ANY, 249), -1),
+		      "ring: the last two samples have a share; without a new sample there is none");
 	}
 }
 
@@ -138,14 +140,16 @@ static void t_times(void)
 	check(!nvring_newest((const char *)answer, r, &t) && near(mean_since(r, 0, false), -1),
 	      "an empty ring has neither a newest sample nor a share");
 	ring_make(r, (u64[]){ 5 * s }, (u32[]){ 4200 }, 1);
-	check(nvring_newest((const char *)answer, r, &t) && t == 5 * s && mean_since(r, 0, false) > -1, "a ring with a single sample has a share");
+	check(nvring_newest((const char *)answer, r, &t) && t == 5 * s && mean_since(r, 0, false) > -1,
+	      "a ring with a single sample has a share");
 	ring_make(r, (u64[]){ s, 2 * s, 2 * s + s / 2 }, (u32[]){ 10000, 0, 6000 }, 3);
 	check(near(mean_since(r, s, true), 20),
 	      "ring: samples count for their time: 1 s of 0 %%, 0.5 s of 60 %%");
 	check(near(mean_since(r, 2 * s, true), 60) && near(mean_since(r, 3 * s, true), -1),
 	      "ring: only samples after the given time count");
 	ring_make(r, (u64[]){ wrap, wrap + s, wrap + 2 * s, wrap + 3 * s }, (u32[]){ 0, 2000, 4000, 6000 }, 4);
-	check(nvring_newest((const char *)answer, r, &t) && t == s + 7 && near(mean_since(r, wrap, true), 40), "ring: the share is right when time wraps");
+	check(nvring_newest((const char *)answer, r, &t) && t == s + 7 && near(mean_since(r, wrap, true), 40),
+	      "ring: the share is right when time wraps");
 	ring_make(r, (u64[]){ s, 100 * s, 101 * s }, (u32[]){ 0, 10000, 1000 }, 3);
 	check(near(mean_since(r, s, true), 10),
 	      "ring: a sample after a pause does not count for the pause");

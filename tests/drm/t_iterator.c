@@ -335,10 +335,12 @@ static void program(void)
 	check(writes(S_IFCHR | 0660, 226u << 20 | 128, 12, false) && written.pid == 12 && written.fd == 7 && written.zero == 0 &&
 	      written.rdev == (226u << 20 | 128) && written.start == 987654321000,
 	      "a record for a DRM node");
-	check(writes(S_IFCHR, 261u << 20, 12, false) && writes(S_IFCHR, 195u << 20 | 255, 12, false), "records for an accel node and a node of NVIDIA");
+	check(writes(S_IFCHR, 261u << 20, 12, false) && writes(S_IFCHR, 195u << 20 | 255, 12, false),
+	      "records for an accel node and a node of NVIDIA");
 	check(!writes(S_IFCHR, 1u << 20 | 3, 12, false) && !writes(S_IFCHR, 227u << 20, 12, false),
 	      "no record for other character devices");
-	check(!writes(S_IFBLK | 0660, 226u << 20, 12, false) && !writes(S_IFREG, 226u << 20, 12, false), "no record for files of other types");
+	check(!writes(S_IFBLK | 0660, 226u << 20, 12, false) && !writes(S_IFREG, 226u << 20, 12, false),
+	      "no record for files of other types");
 	check(!writes(S_IFCHR, 226u << 20 | 128, 13, false),
 	      "a record for a thread with a separate descriptor table");
 	check(!writes(S_IFCHR, 226u << 20 | 128, 12, true),

@@ -1011,7 +1011,8 @@ static void t_when(void)
 	check(feed_sample(40, before) == ALL_MODES && feed_sample(40, LATER) == (ALL_MODES & ~USER_MODES),
 	      "hidden addresses: a sample from before the user was known is hidden, later ones are "
 	      "not");
-	check(symbols_feed(&(struct prec){ .type = PR_SAMPLE, .pid = 40, .time = LATER }) == ALL_MODES, "hidden addresses: a sample without a time is hidden");
+	check(symbols_feed(&(struct prec){ .type = PR_SAMPLE, .pid = 40, .time = LATER }) == ALL_MODES,
+	      "hidden addresses: a sample without a time is hidden");
 	symbols_feed(&exec);
 	before = (u64)sys_now(CLOCK_MONOTONIC);
 	check(feed_sample(40, before) == ALL_MODES,
@@ -1041,7 +1042,8 @@ static void t_tasks(void)
 	check(feed_sample(43, 1) == (ALL_MODES & ~USER_MODES),
 	      "hidden addresses: a program started by the command shows its user addresses");
 	restrict_to("2\n", 2, 0);
-	check(feed_sample(40, LATER) == (ALL_MODES & ~USER_MODES) && feed_sample(41, LATER) == ALL_MODES, "hidden addresses: the target's tasks show their user addresses, other tasks do not");
+	check(feed_sample(40, LATER) == (ALL_MODES & ~USER_MODES) && feed_sample(41, LATER) == ALL_MODES,
+	      "hidden addresses: the target's tasks show their user addresses, other tasks do not");
 	fork.parent = fork.parent_tid = 41;
 	symbols_feed(&fork);
 	check(feed_sample(43, LATER) == ALL_MODES,

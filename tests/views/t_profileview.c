@@ -43,7 +43,8 @@ int main(void)
 	check_str(line(0), "8 samples of cycles, 3 lost, 12 s   q: quit",
 	          "head of the screen with samples");
 	check_str(line(1), "  SHARE    SAMPLES  SYMBOL", "titles of the columns");
-	check_str(line(2), " 50.00%          2  [unknown]                         [kernel.kallsyms]", "the symbol with the most samples is first");
+	check_str(line(2), " 50.00%          2  [unknown]                         [kernel.kallsyms]",
+	          "the symbol with the most samples is first");
 	check_str(line(3), " 25.00%          2  main                              prog",
 	          "a module is shown without its folder");
 	check(!memchr(line(4).p, 033, str_len(line(4))), "a name is shown without control bytes");

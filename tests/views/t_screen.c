@@ -331,7 +331,8 @@ static void pauses(void)
 
 	check(key_feed(&k, 033) == 0 && key_timeout(&k) == KEY_ESC && key_timeout(&k) == 0,
 	      "Esc without more bytes is the Esc key");
-	check(key_feed(&k, 033) == 0 && key_feed(&k, '[') == 0 && key_timeout(&k) == 0 && key_feed(&k, 'A') == 'A', "keys of a sequence that ends early");
+	check(key_feed(&k, 033) == 0 && key_feed(&k, '[') == 0 && key_timeout(&k) == 0 && key_feed(&k, 'A') == 'A',
+	      "keys of a sequence that ends early");
 	for (size_t i = 0; i < 1000000; i++)
 		bad += key_feed(&k, (u8)rnd()) > KEY_F10;
 	check(bad == 0, "random bytes result in known keys only");

@@ -269,7 +269,8 @@ static void t_lost(void)
 	      "a record without room does not write the beginning of the file");
 	b = empty();
 	perfetto_record(&o, &b, &r);
-	check(!b.full && o.headed && says(str_of(b.p, b.n), "card0") && says(str_of(b.p, b.n), "clients"), "the first record with room has the beginning of the file and all descriptions");
+	check(!b.full && o.headed && says(str_of(b.p, b.n), "card0") && says(str_of(b.p, b.n), "clients"),
+	      "the first record with room has the beginning of the file and all descriptions");
 }
 
 static void t_ids(void)
