@@ -182,58 +182,62 @@ static void run(int code, const char *want, const char *name)
 static void t_samples(void)
 {
 	clear();
-	run(EX_OK, "start ticks read 1 end dropped ", "one sample after a window");
-	check(!fdinfo_wants.others && sensing.filter == record_shows, "only fields that are shown are read");
+	run(EX_OK, "start ticks read 1 end dropped ", "one sample: a reading after a window");
+	check(!fdinfo_wants.others && sensing.filter == record_shows,
+	      "one sample: only sources of displayed fields are read");
 	clear();
 	opt.raw = true;
 	opt.count = 1;
-	run(EX_OK, "start ticks 1raw end dropped ", "--raw: the first reading");
+	run(EX_OK, "start ticks 1raw end dropped ", "--raw: one reading without a window");
 	clear();
 	fake.ticks = 2;
 	opt.interval = 2;
 	opt.count = 2;
 	run(EX_OK, "start ticks scan 1 end scan 1 end dropped ", "COUNT samples");
-	check(registry.repeats, "what is found is remembered");
+	check(registry.repeats, "with an interval, devices are remembered");
 	clear();
 	fake.ticks = 5;
 	opt.interval = 2;
 	opt.count = 2;
-	run(EX_OK, "start ticks scan 1 end scan 1 end dropped ", "no reading after the last");
+	run(EX_OK, "start ticks scan 1 end scan 1 end dropped ",
+	    "with an interval, no reading follows the last sample");
 	clear();
 	opt.raw = true;
 	opt.interval = 1;
 	fake.ticks = 1;
-	run(EX_OK, "start ticks 1raw end scan 1raw end dropped ", "--raw with an interval");
+	run(EX_OK, "start ticks 1raw end scan 1raw end dropped ",
+	    "--raw with an interval: the first sample is at once");
 	clear();
 	opt.raw = opt.on_stdin = true;
-	run(EX_OK, "start ticks read 1raw end dropped ", "--raw --on-stdin: only after a line");
+	run(EX_OK, "start ticks read 1raw end dropped ",
+	    "--raw --on-stdin: the first sample follows the first line");
 	clear();
 	fake.stops = true;
-	run(EX_OK, "", "a signal before the start");
+	run(EX_OK, "", "a signal before the start: no sample");
 	clear();
 	fake.ticks_fail = true;
-	run(EX_FAIL, "start ticks read 1 end ", "standard input cannot be read");
+	run(EX_FAIL, "start ticks read 1 end ", "standard input that cannot be read is an error");
 	clear();
 	fake.no_roots = true;
 	run(EX_FAIL, "", "no /sys");
 	clear();
 	fake.fails_at = 1;
 	fake.ticks = 2;
-	run(EX_FAIL, "start ticks read 1 end ", "a write that fails");
+	run(EX_FAIL, "start ticks read 1 end ", "a write that fails ends the run");
 	clear();
 	fake.flush_fails = true;
 	fake.devices = 2;
-	run(EX_FAIL, "start ticks read 1 ", "one between two records");
+	run(EX_FAIL, "start ticks read 1 ", "a write that fails between two records ends the run");
 	clear();
 	lost_record = true;
-	run(EX_FAIL, "start ticks read 1 end dropped ", "a record without room");
+	run(EX_FAIL, "start ticks read 1 end dropped ", "a record without room is an error");
 	clear();
 	opt.out.lost = 3;
 	cmd_live();
 	check(registry.dropped == 3, "fields without room are counted");
 	clear();
 	opt.out.fmt = format_find((struct str)STR("prom"));
-	run(EX_OK, "start ticks read 1both end dropped ", "prom: rates and totals");
+	run(EX_OK, "start ticks read 1both end dropped ", "prom: records have rates and totals");
 }
 
 static void t_kinds(void)
@@ -241,11 +245,11 @@ static void t_kinds(void)
 	clear();
 	opt.cmd = &client_cmd;
 	run(EX_OK, "start ticks read clients 1of-others end dropped ", "clients");
-	check(fdinfo_wants.others, "keys of no standard are read for them");
+	check(fdinfo_wants.others, "clients: vendors' keys are read");
 	clear();
 	opt.cmd = &cgroup_cmd;
 	run(EX_OK, "start ticks read groups 1of-others end dropped ", "cgroups");
-	check(!fdinfo_wants.others, "but not for groups");
+	check(!fdinfo_wants.others, "cgroups: vendors' keys are not read");
 	check(is_grouped(K_PROCESS) && is_grouped(K_CGROUP) && !is_grouped(K_CLIENT),
 	      "processes and cgroups are groups");
 }
@@ -260,11 +264,12 @@ static void t_order(void)
 	clear();
 	fake.devices = 3;
 	opt.top = 9;
-	run(EX_OK, "start ticks read 1 2 3 end dropped ", "--top of more than there are");
+	run(EX_OK, "start ticks read 1 2 3 end dropped ", "--top of more clients than there are");
 	clear();
 	fake.devices = 2;
 	opt.out.fmt = format_find((struct str)STR("table"));
-	run(EX_OK, "start ticks read 1 2 1 2 end dropped ", "a table is measured first");
+	run(EX_OK, "start ticks read 1 2 1 2 end dropped ",
+	    "table: all records are measured before the first one is printed");
 }
 
 /* --- devices that are not there --------------------------------------------------------------- */
@@ -274,12 +279,12 @@ static void t_none(void)
 	clear();
 	fake.devices = 0;
 	run(EX_NODEVICE, "start ticks ", "no device");
-	check(is_said("no device"), "a message");
+	check(is_said("no device"), "without a device: a message");
 	clear();
 	fake.devices = 0;
 	fake.age = S;
 	run(EX_NODEVICE, "start ticks ", "no device: exit code 3, also with --state");
-	check(fake.loaded == 0, "whose file is not read");
+	check(fake.loaded == 0, "without a device, the state file is not read");
 	clear();
 	fake.devices = 0;
 	opt.http = true;
@@ -287,10 +292,12 @@ static void t_none(void)
 	clear();
 	fake.gone_after = 1;
 	opt.interval = 1;
-	run(EX_OK, "start ticks scan end dropped ", "one that is gone may come back");
+	run(EX_OK, "start ticks scan end dropped ",
+	    "with an interval, a removed device may return");
 	clear();
 	fake.gone_after = 1;
-	run(EX_NODEVICE, "start ticks read ", "but not after a single sample");
+	run(EX_NODEVICE, "start ticks read ",
+	    "with a single sample, a removed device is exit code 3");
 }
 
 static void t_denied(void)
@@ -300,10 +307,12 @@ static void t_denied(void)
 	fake.gone_after = 1;
 	opt.interval = 1;
 	registry.unreadable = 4;
-	check(cmd_live() == EX_DENIED && is_said("unreadable"), "no record, and processes are denied");
+	check(cmd_live() == EX_DENIED && is_said("unreadable"),
+	      "no record, and processes may not be read: exit code 4");
 	clear();
 	registry.unreadable = 4;
-	check(cmd_live() == EX_OK && is_said(NULL), "with a record that is no error");
+	check(cmd_live() == EX_OK && is_said(NULL),
+	      "a record, and processes may not be read: exit code 0");
 	for (int i = 0; i < 3; i++) {
 		clear();
 		fake.gone_after = 1;
@@ -311,8 +320,10 @@ static void t_denied(void)
 		registry.unreadable = i != 0;
 		registry.saw_others = i == 1;
 		opt.http = i == 2;
-		check(cmd_live() == EX_OK && is_said(NULL), "no record, but %s",
-		      i == 0 ? "none is denied" : i == 1 ? "others could be read" : "an answer");
+		check(cmd_live() == EX_OK && is_said(NULL), "no record, but %s: exit code 0",
+		      i == 0 ?
+		      "no process is denied" : i == 1 ? "other users' processes could be read" :
+		      "a request is answered");
 	}
 }
 
@@ -324,42 +335,46 @@ static void t_state(void)
 	opt.state = "f";
 	opt.count = 1;
 	fake.age = 60 * (i64)S;
-	run(EX_OK, "start ticks 1 end save dropped ", "a sample since the last run needs no wait");
-	check(fake.dt == 60000000, "its interval is the time since then");
+	run(EX_OK, "start ticks 1 end save dropped ",
+	    "--state: a sample since the last run needs no window");
+	check(fake.dt == 60000000, "--state: the interval is the time since the last run");
 	clear();
 	opt.state = "f";
 	opt.raw = true;
 	opt.count = 1;
 	fake.age = 60 * (i64)S;
 	run(EX_OK, "start ticks 1raw end save dropped ", "--state --raw");
-	check(fake.dt == -1, "has no interval");
+	check(fake.dt == -1, "--state --raw: the sample has no interval");
 	clear();
 	opt.state = "f";
-	run(EX_OK, "start ticks read state 1 end save dropped ", "without a last run there is a window");
+	run(EX_OK, "start ticks read state 1 end save dropped ",
+	    "--state: without a last run, the sample is over a window");
 	clear();
 	opt.state = "f";
 	opt.interval = 1;
 	fake.tick = S / 4;
 	fake.ticks = 4;
 	run(EX_OK, "start ticks scan state 1 end save scan state 1 end scan state 1 end "
-	    "scan state 1 end save dropped ", "it is saved once per second, and at the end");
+	    "scan state 1 end save dropped ",
+	    "--state: the state is saved once per second, and at the end");
 	clear();
 	opt.state = "f";
 	opt.interval = 1;
 	fake.tick = S;
 	fake.ticks = 2;
 	run(EX_OK, "start ticks scan state 1 end save scan state 1 end save dropped ",
-	    "not twice at the end");
+	    "--state: the state is not saved twice at the end");
 	clear();
 	opt.state = "f";
 	fake.save_fails = true;
-	run(EX_FAIL, "start ticks read state 1 end save dropped ", "it cannot be saved");
+	run(EX_FAIL, "start ticks read state 1 end save dropped ",
+	    "--state: a state that cannot be saved is an error");
 	clear();
 	opt.state = "f";
 	opt.inner = opt.interval = 1;
 	fake.age = S;
 	run(EX_OK, "start ticks scan state 1 +0 1min end 1avg end 1max end reset save dropped ",
-	    "--inner: its readings begin in this run");
+	    "--state --inner: readings begin in this run");
 }
 
 /* The devices are chosen anew for the summary: they are sorted by their averages, not as the last sample was. */
@@ -373,7 +388,7 @@ static void t_summary_order(void)
 	cmd_live();
 	check(str_find(str_of(steps.p, steps.n), LIT("sort 2 1 ")) &&
 	      str_find(str_of(steps.p, steps.n), LIT("sort-summary 2min 1min ")),
-	      "the order of a summary: %.*s", (int)steps.n, steps.p);
+	      "--summary: order of the records: %.*s", (int)steps.n, steps.p);
 }
 
 /* --- --summary and --inner -------------------------------------------------------------------- */
@@ -386,23 +401,24 @@ static void t_summary(void)
 	opt.sort = LIT("busy");
 	fake.ticks = 2;
 	run(EX_OK, "start ticks scan 1 +0 sort 1 end scan 1 +0 sort 1 end sort-summary 1min end "
-	    "1avg end 1max end dropped ", "--summary: three samples at the end");
+	    "1avg end 1max end dropped ", "--summary prints three samples at the end");
 	clear();
 	opt.summary = true;
 	opt.interval = 1;
 	opt.out.fmt = format_find((struct str)STR("prom"));
 	run(EX_OK, "start ticks scan 1both +0 1both end 1min 1avg 1max end dropped ",
-	    "one document for the three");
+	    "--summary: the three samples are one document");
 	clear();
 	opt.summary = true;
 	opt.interval = 1;
 	fake.fails_at = 3;
-	run(EX_FAIL, "start ticks scan 1 +0 1 end 1min end 1avg end ", "a write that fails");
+	run(EX_FAIL, "start ticks scan 1 +0 1 end 1min end 1avg end ",
+	    "--summary: a write that fails ends the run");
 	clear();
 	opt.summary = true;
 	opt.interval = 1;
 	fake.ticks = 0;
-	run(EX_OK, "start ticks dropped ", "no record, no summary");
+	run(EX_OK, "start ticks dropped ", "--summary: without a record there is no summary");
 	clear();
 	opt.cmd = &client_cmd;
 	opt.summary = true;
@@ -420,14 +436,14 @@ static void t_inner(void)
 	fake.ends_every = 3;
 	fake.gone_after = 9;
 	run(EX_OK, "start ticks scan 1 +0 scan 1 +0 1min end 1avg end 1max end reset dropped ",
-	    "--inner: the readings until the end of the interval");
-	check(registry.repeats, "what is found is remembered");
+	    "--inner: a sample has the readings until the end of the interval");
+	check(registry.repeats, "--inner: devices are remembered");
 	clear();
 	opt.inner = 1;
 	opt.raw = true;
 	opt.count = 1;
 	run(EX_OK, "start ticks scan 1raw +0 1min end 1avg end 1max end reset dropped ",
-	    "no sample at the start");
+	    "--inner --raw: no sample at the start");
 	clear();
 	opt.inner = 1;
 	opt.state = "f";
@@ -437,7 +453,8 @@ static void t_inner(void)
 	clear();
 	opt.inner = 1;
 	fake.fails_at = 1;
-	run(EX_FAIL, "start ticks scan 1 +0 1min end reset ", "a write that fails");
+	run(EX_FAIL, "start ticks scan 1 +0 1min end reset ",
+	    "--inner: a write that fails ends the run");
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -464,35 +481,38 @@ static void t_discovery(void)
 	clear();
 	opt.verbose = true;
 	cmd_live();
-	check(said.n == 7 && is_said("unread\n"), "-v without an interval");
+	check(said.n == 7 && is_said("unread\n"),
+	      "-v without an interval: no message about the rescan");
 	clear();
 	opt.verbose = true;
 	opt.interval = 1;
 	cmd_live();
-	check(is_said("processes are not searched for GPU clients: /sys lists no GPU\n"), "no device to scan");
+	check(is_said("new clients are not searched for: /sys lists no device\n"),
+	      "-v: new clients are not searched for without a device");
 	clear();
 	opt.interval = 2 * (i64)S;
 	fake.facts = (struct rescan_facts){ .scanned = true };
 	say_discovery();
 	check(is_said("new clients: watching opens of /dev/dri, descriptor counts; no rescan\n"),
-	      "no rescan");
+	      "-v: opens are watched, and there is no rescan");
 	fake.folder_denied = fake.no_counts = true;
 	say_discovery();
 	check(is_said("watching opens of /dev/dri failed (EIO), no descriptor counts "
-		      "(requires Linux 6.2); no rescan\n"), "an old kernel without inotify");
+		      "(requires Linux 6.2); no rescan\n"), "-v: on an old kernel without inotify");
 	fake.facts = (struct rescan_facts){ .scanned = true, .samples = 30, .descriptors = 900 };
 	say_discovery();
 	check(is_said("; rescan (--sweep): 40 processes with 900 descriptors in at most 30 samples "
-		      "(1 min)\n"), "a rescan");
+		      "(1 min)\n"), "-v: the time of a rescan cycle");
 	opt.inner = S / 2 + 1;
 	fake.facts.samples = 1;
 	fake.facts.measured_pace = true;
 	say_discovery();
 	check(is_said(" in at most 1 sample at the present pace (1 s)\n"),
-	      "of --inner, rounded up to seconds");
+	      "-v: the time of a rescan cycle with --inner, rounded up to seconds");
 	opt.on_stdin = true;
 	say_discovery();
-	check(is_said(" in at most 1 sample at the present pace\n"), "--on-stdin has no pace in time");
+	check(is_said(" in at most 1 sample at the present pace\n"),
+	      "-v: the number of samples of a rescan cycle with --on-stdin");
 }
 
 static void t_list(void)
@@ -500,7 +520,8 @@ static void t_list(void)
 	clear();
 	fake.devices = 2;
 	check(cmd_list() == EX_OK && opt.out.list && sensing.listing, "list");
-	check_str(str_of(steps.p, steps.n), "start 1list 2list end dropped ", "one sample, no wait");
+	check_str(str_of(steps.p, steps.n), "start 1list 2list end dropped ",
+	          "list: one sample without a wait");
 	clear();
 	fake.no_roots = true;
 	check(cmd_list() == EX_FAIL && steps.n == 0, "list: no /sys");
