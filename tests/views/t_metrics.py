@@ -279,7 +279,7 @@ def attempt(name, check, *args):
 
 # --- all trees and kinds of records ---------------------------------------------------------------
 
-def of_format(fmt, check):
+def valid_records(fmt, check):
     """All trees: devices, clients, cgroups, list, with and without -r; and dumps of fdinfo."""
     types, some = {}, 0
     for tree in sorted(os.listdir(TREES)):
@@ -302,7 +302,7 @@ def of_format(fmt, check):
     need(some > 23 * 7 * (1 if fmt == "kmsg" else 20) / 2, "only", some, "values")
 
 
-def of_summaries(fmt, check):
+def valid_summaries(fmt, check):
     data = run(["-S", "-w", "10ms", "-o", fmt, "0.02", "2", "-f", "engine,temp,clients"], tree="amdgpu")
     if fmt in ("prom", "openmetrics"):
         parts = data.decode().split("# EOF\n") if fmt == "openmetrics" else re.split(r"(?=# HELP gpustat_clients )", data.decode())
@@ -320,7 +320,7 @@ def of_summaries(fmt, check):
         need(re.search(rb"card0\.temp\.edge\.celsius\.avg 52\.0 ", data), data)
 
 
-def of_others(fmt, check):
+def valid_other_commands(fmt, check):
     """Counters, the host and OA reports: records without devices."""
     types = {}
     check(run(["counters", "-o", fmt], tree="mixed"), types)
@@ -340,14 +340,14 @@ def of_others(fmt, check):
 
 
 @live
-def of_events(fmt, check):
+def valid_events(fmt, check):
     base = ["stat", "--log-fd", "1", "-e", "duration_time,task-clock,page-faults", "-o", fmt]
     need(check(run([*base, "--", "true"]), {}), "nothing")
     check(run([*base, "-A", "-C", "0", "-w", "10ms", "--raw"]), {})
 
 
 @live
-def of_samples(fmt, check):
+def valid_samples(fmt, check):
     work = ["--", "sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"]
     base = ["sample", "--log-fd", "1", "-e", "cpu-clock:u", "-F", "500", "-o", fmt]
     # the other formats write a line for each sample, and samples can be equal
@@ -561,16 +561,16 @@ def main():
             tap.report(True, what + " is installed")
     can_sample = False
     for fmt, check in FORMATS.items():
-        attempt(f"{fmt}: all trees and kinds of records", of_format, fmt, check)
-        attempt(f"{fmt}: counters, host and oa", of_others, fmt, check)
-        attempt(f"{fmt}: the summaries of -S", of_summaries, fmt, check)
-        attempt(f"{fmt}: stat", of_events, fmt, check)
+        attempt(f"{fmt}: all trees and kinds of records", valid_records, fmt, check)
+        attempt(f"{fmt}: counters, host and oa", valid_other_commands, fmt, check)
+        attempt(f"{fmt}: the summaries of -S", valid_summaries, fmt, check)
+        attempt(f"{fmt}: stat", valid_events, fmt, check)
         if not chosen(True):
             continue
         with contextlib.suppress(Bad):
             can_sample = subprocess.run([PROG, "sample", "-e", "cpu-clock:u", "--", "true"], capture_output=True).returncode == 0
         if can_sample:
-            attempt(f"{fmt}: sample", of_samples, fmt, check)
+            attempt(f"{fmt}: sample", valid_samples, fmt, check)
         else:
             tap.skip(f"{fmt}: sample", "perf events may not be opened here")
     for t in (known_values, own_resources, source_states, only_fields, wrong_options, the_same_dump_twice, collectd_names,
