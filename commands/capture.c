@@ -26,7 +26,7 @@ enum {
 	IS_LINK = 1 << TRACED_DENIED << 1,
 	IS_NODE = IS_LINK << 1,  /* the path is a link to a device node */
 	IS_PUT = IS_LINK << 2,   /* the tar file has the path, without content */
-	/* put_unread() has tried to add the path, which was not read, to the tar file */
+	/* put_unread() was called for this path, which the program found but did not read */
 	IS_CHECKED = IS_LINK << 3,
 	IS_CUT = IS_LINK << 4,   /* the tar file has only the beginning of the file */
 	/* the path is not in the tar file: it is too long, or it leads out of /proc and /sys */
@@ -34,8 +34,11 @@ enum {
 };
 
 struct state {
-	u16 facts;    /* properties of the path: bits 1 << TRACED_* and the bits IS_... above */
-	u8 reading;   /* number of the last reading that added the file's content; 0 if none did */
+	/* properties of the path: bits 1 << TRACED_* and the bits IS_LINK to IS_OUT */
+	u16 facts;
+	/* number of the last reading of the machine (1 or 2) that added the file's content to the
+	 * tar file; 0 if none did */
+	u8 reading;
 	u32 rdev[2];
 }; /* a row of states[]; its index is the number that trace_number() gave the path */
 static TABLE(struct state, states, TRACE_PATHS, 256, "captured paths");
@@ -45,10 +48,11 @@ static TABLE(char, records, RECORD_BYTES, 65536, "bytes of records");
 static struct {
 	u32 path;  /* number of the path of the file that is being read; 0 if none */
 	size_t n;  /* number of bytes of that file in `content` */
-	/* the tar file already has the file's content as found in the current reading */
+	/* the tar file already has the content of this file from the current reading of the
+	 * machine */
 	bool repeats;
 	bool full;    /* the first read filled its buffer: the file may be longer */
-	u8 reading;   /* number of the current reading, 1 or 2 */
+	u8 reading;   /* number of the current reading of the machine, 1 or 2 */
 	u64 mtime;
 	u32 files, links, folders, cut, denied, left_out;
 	bool failed;
@@ -61,7 +65,7 @@ static struct state *state_of(u32 path)
 	return table_has(&states.t, path) ? &states.rows[path] : &none;
 }
 
-/* --- members of the tar file ------------------------------------------------------------------ */
+/* --- functions that append members to the tar file -------------------------------------------- */
 
 static void tar_flush(void)
 {
@@ -149,7 +153,7 @@ static void folder_put(struct str path, u16 mode)
 			 NULL);
 }
 
-/* --- paths without links ---------------------------------------------------------------------- */
+/* --- functions that resolve the symbolic links in a path -------------------------------------- */
 
 /* Returns the descriptor of the root, /proc or /sys, of a path that begins with proc or sys. Stores
  * the path relative to that root in *below. */
@@ -296,7 +300,8 @@ static void content_end(void)
 							      .size = now.n }, content.rows);
 	else
 		leave_out(path);
-	/* path_put() has marked the path without links; `path` with links is marked here */
+	/* path_put() has stored the number of the reading for the path after links were resolved;
+	 * here it is stored for the path by which the program read the file */
 	state_of(path)->reading = now.reading;
 }
 
@@ -346,8 +351,9 @@ static void content_add(u32 path, const char *b, size_t n)
 		note_cut(path);
 }
 
-/* Returns whether names in the file are replaced. Such a file is read in one piece, because its
- * length in the capture differs from its length on the machine. */
+/* Returns whether the capture replaces names in this file, such as those of processes and users, by
+ * placeholders. Such a file is read in one piece, because its length changes when names are
+ * replaced. */
 static bool has_names(u32 path)
 {
 	return !opt.plain_names && placeholders_apply(trace_path(path));
@@ -359,7 +365,7 @@ static long content_read(u32 path, char *b, long n, size_t cap, u64 at)
 
 	if (begins) {
 		content_end();
-		/* n < 0: the path cannot be read, for example because it is a folder */
+		/* n is negative if the path cannot be read, for example because it is a folder */
 		now.path = n < 0 ? 0 : path;
 		now.n = 0;
 		now.repeats = state_of(path)->reading == now.reading;
@@ -386,7 +392,7 @@ static const struct tracer captures = {
 	.link = link_read,
 };
 
-/* --- the end of a reading: links, folders and files without content --------------------------- */
+/* --- functions that add links, folders and unread files at the end of a reading --------------- */
 
 /* Adds to the tar file the links and folders inside a folder of /sys that the program has
  * listed. */
@@ -449,7 +455,7 @@ static void put_unread(u32 path)
 		children_put(name);
 }
 
-/* Ends a reading: adds the paths that are not in the tar file yet. */
+/* Ends a reading of the machine: adds the paths that are not in the tar file yet. */
 static void reading_end(void)
 {
 	tracer = NULL;
@@ -459,7 +465,7 @@ static void reading_end(void)
 			put_unread(i);
 }
 
-/* --- files of PMUs and hwmon chips, names of devices ------------------------------------------ */
+/* --- functions that read files of PMUs and hwmon chips, and the names of devices -------------- */
 
 /* Calls read() with the path of each entry of a folder below /sys, but not with the folder
  * itself. */
@@ -554,7 +560,7 @@ static void ids_put(void)
 			 (struct tarhead){ .type = TAR_FILE, .mode = 0444, .size = b.n }, text);
 }
 
-/* --- members with records in JSON ------------------------------------------------------------- */
+/* --- functions that add gpustat's own records to the tar file, as JSON ------------------------ */
 
 /* Adds the records in b to the tar file as a member NAME.json, from part 2 on NAME.2.json and so
  * on, and empties b. */

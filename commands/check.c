@@ -11,8 +11,10 @@
 #pragma weak fields_say
 
 enum {
-	LINE_BYTES = 4096,  /* limit of NRPE for a plugin's output */
-	SHOWN_BYTES = 1024, /* bytes of the output line for the text before the perfdata */
+	/* most bytes of a plugin's output that NRPE, the agent of Nagios, transfers */
+	LINE_BYTES = 4096,
+	/* largest part of the output line for the text before the perfdata, in bytes */
+	SHOWN_BYTES = 1024,
 	MAX_METRICS_CHECKED = 32,
 	MAX_CHECKED = 1024,
 	LABEL_CHARS = 19,
@@ -67,7 +69,7 @@ static struct {
 static struct table verdict_table = TABLE_ROW(verdict.found, MAX_CHECKED, 16,
 			"values that are checked");
 
-/* --- output of the plugin's line, and the timeout --------------------------------------------- */
+/* --- functions that print the plugin's line or end the process after a timeout ---------------- */
 
 /* Prints the JSON record of check. values: the texts that put_json_value() has written into the
  * second half of the memory of `out`. Returns the exit code: the state, or UNKNOWN if the record
@@ -137,7 +139,7 @@ static void alarm_at(i64 t)
 	_exit(0);
 }
 
-/* --- ranges of -w and -c ---------------------------------------------------------------------- */
+/* --- functions that parse and compare the ranges of -w and -c --------------------------------- */
 
 static bool parse_edge(struct str s, struct edge *e)
 {
@@ -315,7 +317,7 @@ static int metrics_parse(void)
 	return -1;
 }
 
-/* --- the values that are checked -------------------------------------------------------------- */
+/* --- functions that collect and print the values to check ------------------------------------- */
 
 /* Makes the perfdata label of a name: invalid characters become '_'. A label that is not the whole
  * name ends in a hash of the name, which is the same in every run. attempt: number of earlier
@@ -575,7 +577,8 @@ static int print_found(void)
 	static char text[SHOWN_BYTES + 512], perf[LINE_BYTES - sizeof(text) - 32];
 	struct buf t = BUF(text), p = BUF(perf);
 	bool json = opt.check.json;
-	/* prints no message here, but stores it in last_message */
+	/* say_missing_devices() prints no message in the command check, but stores it in
+	 * last_message */
 	bool missing = say_missing_devices();
 
 	if (json)
@@ -643,7 +646,8 @@ static int check(void)
 
 int cmd_check(void)
 {
-	/* not const, so that it is in .bss and needs no bytes in the program's file */
+	/* The empty signal set is not const, so that it is in .bss and needs no bytes in the
+	 * program's file. */
 	static sigset_t none;
 	i64 timeout = opt.check.timeout ? opt.check.timeout : 10000000000;
 	int code;

@@ -14,8 +14,9 @@
 
 static struct {
 	bool printed;   /* at least one record was printed */
-	bool unsaved;   /* the last sample is not yet in the file of --state */
-	/* the run has several samples and began with a device: a sample may be without devices */
+	bool unsaved;   /* the last printed sample was not written to the file of --state yet */
+	/* true if the run has several samples and its first one had a device: a later sample
+	 * without any device does not end the run */
 	bool continues;
 } live;
 
@@ -39,9 +40,10 @@ static bool is_grouped(u8 kind)
 	return kind >= K_CGROUP;
 }
 
-/* Chooses the devices, clients or groups that exist now and pass the filters, and sums up the
- * clients of devices and groups. Returns false if there is no device and there was none at the
- * start of the run; otherwise a device that was unplugged may come back. */
+/* Stores in order[] the devices, clients or groups of clients (cgroups or processes) that exist now
+ * and match the options. Computes the sums over the clients of each device and group. Returns false
+ * if there is no device now and there was none at the start of the run; otherwise an unplugged
+ * device may come back. */
 static bool choose_and_sum(const struct recopts *ro)
 {
 	u8 kind = opt.cmd->kind;
@@ -95,7 +97,8 @@ static int print_summary(struct recopts ro)
 	static const char *const which[] = { "min", "avg", "max" };
 
 	ro.both = false;
-	ro.summary = "avg"; /* the records are sorted by the averages */
+	/* the records for min, avg and max all have the order of the averages */
+	ro.summary = "avg";
 	choose_devices();
 	if (opt.cmd->kind != K_DEVICE)
 		choose_entities(opt.cmd->kind);
@@ -184,7 +187,7 @@ static void put_rescan(struct buf *b)
 	put_c(b, ')');
 }
 
-/* --verbose, in a run of several samples: reports how new clients are found. */
+/* Prints how new clients are found, if --verbose was given and the run has several samples. */
 static void say_discovery(void)
 {
 	char text[512];
@@ -211,7 +214,8 @@ static void say_discovery(void)
 	say_z(buf_z(&b));
 }
 
-/* --verbose: prints the last file of a device that had no valid value, and the reason. */
+/* Prints, if --verbose was given, the last file of a device that had no valid value, and the
+ * reason. */
 static void say_failed(void)
 {
 	const struct failed *f = &sysfs_failed;

@@ -94,7 +94,8 @@ static void confine_to_roots(void)
 	close_files();
 	sandbox_folder(roots.proc, false);
 	sandbox_folder(roots.sys, false);
-	if (opt.proc) /* files of --proc may be links to files of /proc */
+	/* The folder of --proc may contain symbolic links to files of the real /proc. */
+	if (opt.proc)
 		sandbox_folder((i32)sys_openat(AT_FDCWD, "/proc", O_PATH), false);
 	if (opt.map)
 		sandbox_file(secure_getenv("GPUSTAT_PMU_MAP"), false);
@@ -165,7 +166,8 @@ int cmd_events(void)
 	if (!read_events_file())
 		return EX_USAGE;
 	virtual_filter = device_wanted;
-	/* reads descriptors of other processes, to which Landlock denies access later */
+	/* virtual_prepare() reads the descriptors of other processes, to which Landlock denies
+	 * access after confine_to_roots(). */
 	virtual_prepare();
 	confine_to_roots();
 	return list_events(opt.nwords ? opt.words[0] : "*");

@@ -7,7 +7,7 @@
 #include "sys.h"
 
 
-/* The selected counters, in output order. */
+/* The named counters that the command line selects, in the order of the output. */
 static TABLE(struct picked, picked, MAX_NAMED, 32, "counters that are shown");
 enum { MAX_POINTS = 64 }; /* most tracepoints that patterns select without --all */
 
@@ -34,15 +34,17 @@ static const char line_columns[] =
  * counters together take 0.7 ms. */
 static const struct str expensive = STR("host/file/*");
 
-/* --- selection of counters -------------------------------------------------------------------- */
+/* --- functions that select named counters ----------------------------------------------------- */
 
 static struct {
 	size_t npicked;
 	bool one_record; /* all values of a sample are columns of one record */
-	u32 left_out; /* number of tracepoints that were not selected */
+	/* number of tracepoints that matched a pattern but were not selected: see may_pick() */
+	u32 left_out;
 	/* true for each selected counter; the index is that of the list of all named counters */
 	bool is_picked[MAX_NAMED];
-	u32 exclusive; /* number of counters of v3d and msm that were not selected */
+	/* number of exclusive counters (v3d, msm) that matched a pattern but were not selected */
+	u32 exclusive;
 } pick;
 
 /* Returns whether a selected counter has this title of a column already. Counters of files may have
@@ -75,9 +77,9 @@ static bool is_exclusive(const struct named *n)
 	       (n->provider == PROVIDER_GPU && gpu_counter_exclusive(n->at));
 }
 
-/* The function `drain` of struct ticks: reads the virtual counters whose counts would be lost
- * before the next sample. Returns the time of the next call, in ns on CLOCK_MONOTONIC; -1: none is
- * needed. */
+/* Called while the program waits for the next sample (`drain` of struct ticks): reads the counters
+ * of GPU drivers that would overflow before that sample. Returns the time of the next call, in ns
+ * on CLOCK_MONOTONIC; -1 if no such counter is open. */
 static i64 counters_drain(void)
 {
 	if (virtual_due() >= 0 && sys_now(CLOCK_MONOTONIC) >= virtual_due())
@@ -172,7 +174,7 @@ static int open_catalog(u32 providers)
 	return EX_DENIED;
 }
 
-/* --- records of the selected counters --------------------------------------------------------- */
+/* --- functions that print the selected counters ----------------------------------------------- */
 
 /* Prints the selected counters. Returns an exit code. */
 static int print_picked(const struct recopts *ro)
@@ -276,7 +278,7 @@ static int find(struct str word, bool timed)
 	return EX_FAIL;
 }
 
-/* --- samples of the selected counters --------------------------------------------------------- */
+/* --- functions that open the selected counters and print samples ------------------------------ */
 
 /* Opens the selected counters. A counter that the kernel refuses to open has no value; it is an
  * error if all are refused. Returns an exit code, or -1 to continue. */

@@ -13,7 +13,7 @@ static struct oalive gpu;
 static struct {
 	/* only metric sets of this platform are listed; NULL: all sets */
 	const struct oaplatform *platform;
-	/* the GPU: sets that are registered in its driver are marked; NULL if there is none */
+	/* the GPU whose registered metric sets are marked in the list; NULL if there is none */
 	const struct device *device;
 } listing;
 
@@ -47,7 +47,7 @@ static struct str or_dash(struct str s)
 	return str_len(s) ? s : (struct str)STR("-");
 }
 
-/* Writes a metric set of the list. A text that is empty is unknown. */
+/* Prints one metric set of the list. An empty text is printed as "-", unknown. */
 static void put_set(struct str name, struct str chipset, u64 counters, struct str format,
 		    struct str guid, const char *where)
 {
@@ -130,7 +130,8 @@ static void list_sets(void)
 /* Returns the maximum of a counter of the metric set; 0 if it is unknown. */
 static u64 counter_max(u32 i)
 {
-	/* not const, so that it is in .bss and needs no bytes in the program's file */
+	/* The variable is not const, so that it is in .bss and needs no bytes in the program's
+	 * file. */
 	static u64 nothing[OA_SLOTS];
 	static union oaval zeros[MAX_OA_COUNTERS];
 	union oaval max;
@@ -300,7 +301,7 @@ static bool record_begin(const struct oalive *l, const struct oaprops *p)
 	return record_open(l, &i);
 }
 
-/* --- reading of the live stream of a GPU ------------------------------------------------------ */
+/* --- functions that read the live stream of a GPU --------------------------------------------- */
 
 int say_failure(const struct oalive *l, long r)
 {
@@ -394,8 +395,8 @@ static long drain(struct oalive *l)
 	return n;
 }
 
-/* Prints the metric set, the report format and the actual period, if a period was requested; with
- * -v always, and with the side effects of a stream. */
+/* Prints the metric set, the report format and the actual period, if -v was given or a period was
+ * requested. With -v also prints how an open stream affects the GPU and other programs. */
 static void say_stream(const struct oalive *l)
 {
 	char text[200];

@@ -9,7 +9,7 @@ struct oastream stream;
 struct oaprog *equations;
 struct table equations_table = TABLE_ROW(equations, 1, 1, "OA equations");
 
-/* --- writing of reports and their sums as records --------------------------------------------- */
+/* --- functions that write OA reports and sums of reports as records --------------------------- */
 
 static struct reportsum {
 	struct oaplan plan;
@@ -28,7 +28,7 @@ static struct reportsum {
 	 * last report. quiet_seen: number of reports until then. quiet_most: longest time without a
 	 * report, in ns, after which the difference to the next report is still known. */
 	u64 quiet_ns, quiet_seen, quiet_most;
-	bool began;       /* at least one report was read: head is valid */
+	bool began;       /* at least one report was read, so that `head` is valid */
 	bool gap_said;
 	bool any_written; /* at least one record was written as a complete document */
 } oarun;
@@ -95,7 +95,7 @@ void stream_emit_sum(void)
 	record_emit(stream.deltas ? &oarun.first : NULL, oarun.nsums++, false);
 }
 
-/* --- sums of the differences of reports ------------------------------------------------------- */
+/* --- functions that add up the differences between OA reports --------------------------------- */
 
 /* Returns the GPU generation (1200: gen12) that determines the layout of the report headers; for an
  * unknown GPU the oldest generation with this format of headers. */
@@ -137,14 +137,16 @@ static void report_add(const char *report)
 	u64 ticks;
 
 	if (opt.oa.totals && stream.deltas && !stream.filtered)
-		h = oarun.head; /* the header of this report is not needed for a total */
+		/* With --totals and without a context filter, only the header of the first report
+		 * is needed. */
+		h = oarun.head;
 	else
 		oareport_head(stream.format, generation(), stream.exponent, report, h);
 	if (stream.filtered)
 		matches = oafilter_match(&stream.filter, h);
 	if (oarun.began && oarun.step) {
 		ticks = oa_ts_delta(stream.format, oarun.head->ts, h->ts);
-		/* the GPU's timestamp did not go backward */
+		/* true if the GPU's timestamp did not go backward */
 		if (ticks <= oa_ts_delta(stream.format, h->ts, oarun.head->ts))
 			oarun.elapsed += ticks;
 	}
@@ -247,7 +249,7 @@ void stream_keep_last(void)
 		oarun.previous = memcpy(kept, oarun.previous, oarun.plan.bytes);
 }
 
-/* --- preparation for the first report --------------------------------------------------------- */
+/* --- functions that prepare for the first OA report ------------------------------------------- */
 
 static bool slot_has_name(size_t slot, struct str name)
 {
@@ -313,7 +315,9 @@ static void expand_counters(void)
 		}
 	}
 	if (n == 0)
-		return; /* no patterns at all would mean all fields */
+		/* The patterns of -f stay as they are: an empty list of patterns would select all
+		 * fields. */
+		return;
 	memcpy(opt.patterns, to, n * sizeof(to[0]));
 	opt.out.npatterns = n;
 }

@@ -139,7 +139,7 @@ static struct {
 	struct table packer, heap;
 } packs_tables = {
 	.packer = TABLE_ROW(packs.packer, 1, 1, "packs of metric sets"),
-	/* the heap of a pack of all public metric files has 496 KB */
+	/* The texts and equations (heap) of a pack of all public metric files have 496 KB. */
 	.heap = TABLE_ROW(packs.heap, 2 << 20, 1, "bytes of a pack"),
 };
 
@@ -168,7 +168,8 @@ int pack(void)
 		if (!file_load(opt.words[i]))
 			return EX_FAIL;
 	close_files();
-	/* the new file is created in its folder, which the sandbox must permit */
+	/* The output file may be a new file: then the sandbox must permit to create files in its
+	 * folder. */
 	if (!sandbox_file(opt.output, true)) {
 		struct replacement to;
 

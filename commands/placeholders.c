@@ -287,9 +287,10 @@ static void replace_properties(struct buf *b, struct str text)
 	replace_values(b, text, ' ', "unique_id", put_serial);
 }
 
-/* --- table of the files that contain names ---------------------------------------------------- */
+/* --- table of the files in which names are replaced ------------------------------------------- */
 
-/* The files that contain names: patterns of the path and of its last component. */
+/* The files in which names are replaced by placeholders. path: pattern of the whole path; leaf:
+ * pattern of its last component. */
 static const struct namerule {
 	const char *path, *leaf;
 	void (*replace)(struct buf *b, struct str text);

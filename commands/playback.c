@@ -45,7 +45,8 @@ static struct kept {
 
 static struct play {
 	struct runfile file;
-	bool plain;            /* the file has a record that is not a summary */
+	/* true if the file has at least one record that is not a summary (min, avg or max) */
+	bool plain;
 	u32 n[CLASSES], used[CLASSES];
 	/* identities of the devices in the current sample: results of id_of() */
 	u64 ids[MAX_DEVICES];
@@ -61,7 +62,9 @@ static struct play {
 		bool is;
 	} next;
 	struct record *filled; /* the record in which put_field() stores each value */
-	bool keeps_names;      /* names of instances are kept for later frames */
+	/* true if put_field() must copy the names of instances (engines, regions, sensors), because
+	 * the record is used after the next record was read */
+	bool keeps_names;
 } play;
 
 struct playback playback;
@@ -214,7 +217,7 @@ static bool next_find(void)
 {
 	char *p, *e;
 
-	/* reading continues at the former end: the file may have grown since */
+	/* Reading continues at the former end of the file, which may have grown since. */
 	play.file.ended = false;
 	while (!play.next.is && runfile_next(&play.file, &p, &e) > 0) {
 		struct runrec j;
@@ -288,7 +291,7 @@ static void record_take(void)
 
 	if (!runrec_read(&j, text))
 		return;
-	/* device_take() overwrites the memory of this text */
+	/* The name is copied, because device_take() overwrites the memory that contains it. */
 	str_copy(dev, sizeof(dev), j.id.text[ID_DEV]);
 	device_take(str_z(dev), text, class == C_DEVICE);
 	if (class != C_DEVICE)
@@ -373,7 +376,8 @@ static void show_before(u64 place)
 		while (next_find() && play.next.at < place && playback_next())
 			first = first < playback.at ? first : playback.at;
 		size *= 4;
-		/* the first sample that was read may have begun before `from` */
+		/* Reading began in the middle of the file: the first sample that was found may lack
+		 * its first records, which are before the offset `from`. */
 	} while (from && size <= SEEK_MOST && (first == UINT64_MAX || first == playback.at) &&
 		 !stopped);
 	if (first == UINT64_MAX)
@@ -405,7 +409,7 @@ u8 playback_percent(void)
 	return playback.wait < 0 || !size ? 100 : (u8)muldiv(playback.at, 100, size);
 }
 
-/* --- clients and processes of the current sample ---------------------------------------------- */
+/* --- functions that return the clients or processes of the current sample --------------------- */
 
 static u8 shown_class(void)
 {
@@ -431,7 +435,7 @@ void playback_record(struct record *r, u32 row)
 	record_fill(r, &devices[0].e, str_of(k->text + w->at, w->n), false);
 }
 
-/* --- opening and closing of the file ---------------------------------------------------------- */
+/* --- functions that open and close the recorded run ------------------------------------------- */
 
 /* Opens the file, and reads the first sample. Returns an exit code, or -1 to continue. */
 int playback_open(const char *name)

@@ -7,7 +7,8 @@
 enum { HEADER_BYTES = 64 << 10, MAX_COLUMNS = 1024 };
 
 static struct runfile in;
-static bool plain; /* the file has a record that is not a summary of -S or --inner */
+/* true if the file has at least one record that is not a summary of -S or --inner */
+static bool plain;
 
 /* --- fields and their columns ----------------------------------------------------------------- */
 

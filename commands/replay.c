@@ -22,7 +22,8 @@ static struct recording {
 	bool headerless;
 	bool ready, faulty;
 	u64 nfaults;
-	int exit_code; /* -1, or the exit code with which reading the file must end */
+	/* exit code with which reading of the file must end; -1 while reading continues */
+	int exit_code;
 	struct oainfo info;
 	u64 info_at;
 	bool has_info;
@@ -49,7 +50,7 @@ static void say_set(const char *a, struct str name, const char *b)
 	say(a, text, b);
 }
 
-/* --- the metric set and the device of a recording --------------------------------------------- */
+/* --- functions that find the metric set and the device of a recording ------------------------- */
 
 /* Finds the metric set of a recording by name for its platform; else by guid, which identifies it
  * better than a name that all platforms have; else by name for another platform. Returns false if
@@ -88,7 +89,9 @@ static int choose_set(u64 at)
 	stream.has_set = name.p < name.e &&
 		set_find_recorded(name, opt.oa.set.p ? none : str_z(copies.guid));
 	if (opt.raw && stream.has_set) {
-		stream.has_set = false; /* --raw does not use the counters of the set */
+		/* With --raw only raw counters are printed: the equations of the metric set are not
+		 * used. */
+		stream.has_set = false;
 		return -1;
 	}
 	if (stream.has_set) {

@@ -33,10 +33,10 @@ static struct {
 	struct seen *seen; /* state of each client, by index in clients[] */
 	i64 begun, ended;  /* times of the command's start and end, in ns */
 	i64 last, sensors; /* times of the last reading of the clients and of the devices, in ns */
-	/* time at which a client was last new or a node was last opened, in ns */
+	/* last time at which a new client appeared or a device node was opened, in ns */
 	i64 newest;
-	/* ns: time of the next reading: `due`, or earlier if a device node is opened, but not
-	 * before `first` */
+	/* Next reading, in ns: at the time `due`, or when a device node is opened, but not before
+	 * the time `first`. */
 	i64 first, due;
 	u64 readings;
 	/* opens: number of opens of device nodes (nodes_opens) at the start. found: number of
@@ -285,7 +285,7 @@ static void reading_take(void)
 	reading_plan(began);
 }
 
-/* --- the report at the end of the command ----------------------------------------------------- */
+/* --- functions that report what the user's command used --------------------------------------- */
 
 /* Computes the use of the engines from the sums over the clients, which contain the clients that
  * have ended. */
@@ -562,7 +562,7 @@ static int report(void)
 	return finish_sample();
 }
 
-/* --- the run of the command ------------------------------------------------------------------- */
+/* --- functions that start the user's command and wait for it ---------------------------------- */
 
 /* Waits for the next reading. Returns whether the command has ended. */
 static bool reading_wait(void)

@@ -49,7 +49,8 @@ static struct sampling {
 	 * decoded; NULL if it is not remembered */
 	struct repeat *repeat;
 	struct str tracing; /* description of the tracepoints in the perf.data file (-o perfdata) */
-	bool common; /* -f names a field that all tracepoints have */
+	/* true if -f selects a field that all tracepoints have: common_pid and others */
+	bool common;
 	/* Indices of the time and of the period in a sample, in words of 8 bytes. period_word is 0
 	 * if only samples with the same period count as equal. */
 	u8 time_word, period_word;
@@ -137,7 +138,7 @@ static void show_sample(const struct sample *s)
 		repeat_fill_text(sampling.repeat, str_of(out.p + from, out.n - from), ro.time_us);
 }
 
-/* --- output as a perf.data file --------------------------------------------------------------- */
+/* --- functions that write a perf.data file ---------------------------------------------------- */
 
 enum { MAX_PDEVENTS = 1024 };
 
@@ -191,7 +192,9 @@ static void pdata_found(const struct prec *r)
 {
 	struct prec first = *r;
 
-	if (sampling.reader.first) /* 0: all records are already written in order of time */
+	/* reader.first: time of the earliest record of this reading; 0 if there is none, because
+	 * all records are already written */
+	if (sampling.reader.first)
 		first.time = sampling.reader.first;
 	pdata_map(&first);
 }
@@ -343,7 +346,7 @@ static void timing_record(const struct prec *r)
 	timing_handle(r);
 }
 
-/* --- records of the ring buffers -------------------------------------------------------------- */
+/* --- functions that handle the records in the ring buffers ------------------------------------ */
 
 /* Stores the counts of the sample's group of events in s->group; with --reset-on-overflow their
  * differences from the sample before. */
@@ -427,14 +430,15 @@ static void skid_put(struct sample *s)
 
 static void record_handle(const struct prec *r)
 {
-	static struct sample s; /* 30 KB: too large for a small stack */
+	static struct sample s; /* static, because its 30 KB are too large for a small stack */
 	u32 hidden = symbols_feed(r);
 	bool hide = r->type == PR_SAMPLE && hidden >> r->mode & 1;
 	struct prec shown = *r;
 
 	s.e = (struct entity){ .kind = K_SAMPLE };
 	s.common = sampling.common;
-	/* a record other than a sample may change the name or map of a task */
+	/* Records other than samples may rename a task or change its maps: remembered samples are
+	 * invalid then. */
 	if (r->type != PR_SAMPLE) {
 		repeats_forget();
 		sampling.repeat = NULL;
@@ -474,7 +478,7 @@ static void record_handle(const struct prec *r)
 	else if (s.event)
 		profile_sample(&s);
 	sampling.repeat = NULL;
-	s.r = NULL; /* s is static, but the variable `shown` ends with this call */
+	s.r = NULL; /* s is static and must not keep a pointer to the local variable `shown` */
 }
 
 static u8 words_count(u64 bits)
@@ -569,9 +573,11 @@ static void drain(bool all)
 		perfdata_finish_round(&sampling.pdata);
 		return;
 	}
-	/* the offset is computed each time, because the clock may have been set */
+	/* The offset between the two clocks is computed for each reading of the rings, because
+	 * CLOCK_REALTIME may have been set. */
 	sampling.clock_offset = opt.out.time == T_MONO ? 0 : sys_now(CLOCK_REALTIME) - now;
-	update_offset(); /* also compares the clocks again for -o timeline */
+	/* With -o timeline, update_offset() also reads CLOCK_MONOTONIC and CLOCK_BOOTTIME again. */
+	update_offset();
 	rings_drain((u64)now - (all ? 0 : 1000000), &sampling.reader);
 	if (!sampling.sample_failed && !flush())
 		sampling.sample_failed = true;
@@ -669,7 +675,8 @@ static void sample_loop(struct measure *m)
 		if (opt.live && !live_update(m))
 			m->stop = true;
 		if (m->limit && !m->argv && sampling.nsamples + rings_lost >= m->limit)
-			/* no command can end the run: the limit of samples ends it */
+			/* Without a user's command, whose end would end the run, the run ends at
+			 * the limit of samples. */
 			m->stop = true;
 		if (is_done())
 			m->stop = true;
@@ -686,7 +693,7 @@ static u32 sample_fields(const struct target *t)
 {
 	if (timing_is_on())
 		return PS_TID | PS_TIME;
-	if (makes_perfdata()) /* the same fields that perf record requests */
+	if (makes_perfdata()) /* A perf.data file has the fields that perf record requests. */
 		return PS_IP | PS_TID | PS_TIME | (has_known_tasks(t) && !t->raw ? 0 : PS_CPU);
 	return PS_IP | PS_TID | PS_TIME | (opt.profile ? 0 : PS_ADDR | PS_CPU);
 }
@@ -718,7 +725,7 @@ static u32 pages_default(const struct target *t)
 	while (bytes * cpus > ALL_BYTES)
 		bytes /= 2;
 	bytes /= sys_page_size();
-	/* with t->limit or t->no_inherit each task has a ring of its own: keep it small */
+	/* With t->limit or t->no_inherit there is a ring for each task: a small ring is used. */
 	if (!has_bursts(t) || bytes < FEW || t->limit || t->no_inherit)
 		return FEW;
 	return (u32)bytes;
@@ -729,7 +736,7 @@ static u32 pages_default(const struct target *t)
  * their task still runs. */
 static i64 read_interval(const struct target *t)
 {
-	/* true if nobody waits for the output of each sample */
+	/* true if samples need not be shown at once, because they are summed up or go to a file */
 	bool later = opt.profile || timing_is_on() || makes_perfdata() || sys_is_regular(out_fd);
 
 	if (!later || opt.count || opt.long_period || opt.short_period)
@@ -779,7 +786,9 @@ static int sample_options(struct target *t)
 		return usage_z("--period-random, --long-period and --short-period "
 			       "require --sample-period");
 	if (opt.profile && format_is_folded(opt.out.fmt) && opt.profile == ALL_SUMS)
-		opt.profile = 0; /* --summary -o folded: stacks are summed */
+		/* --summary without a list of tables, with -o folded, prints only the sums by
+		 * stack */
+		opt.profile = 0;
 	if (timing_is_on() && (code = timing_options(t)) >= 0)
 		return code;
 	if (opt.profile && (format_is_folded(opt.out.fmt) || makes_perfdata()))
@@ -794,7 +803,8 @@ static int sample_options(struct target *t)
 	if (makes_perfdata() && !opt.output)
 		return usage_z("-o perfdata requires -O FILE");
 	t->sampling = true;
-	/* --reset-on-overflow: an inherited event would have a separate count in each thread */
+	/* With --reset-on-overflow events are not inherited, because an inherited event has a
+	 * separate count in each thread. */
 	t->no_inherit |= opt.reset_on_overflow;
 	sampling.period_now = t->period;
 	if (!t->period && !t->freq)

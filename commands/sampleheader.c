@@ -93,7 +93,7 @@ static u32 cpus_available(void)
 	return last + 1;
 }
 
-/* --- features of perf.data about the machine -------------------------------------------------- */
+/* --- functions that append the features of perf.data about the machine ------------------------ */
 
 static bool put_name(struct buf *b, const char *name)
 {
@@ -339,7 +339,7 @@ static bool put_pmus(struct buf *b)
 	return n > 0;
 }
 
-/* --- features of perf.data about the run ------------------------------------------------------ */
+/* --- functions that append the features of perf.data about the run ---------------------------- */
 
 static bool put_arguments(struct buf *b)
 {

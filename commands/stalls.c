@@ -10,12 +10,11 @@ enum { MAX_ADDRESSES = 65536 /* an instruction has 16 bytes: room for 1 MiB of s
  * instructions. */
 struct stallsum {
 	u64 ip, sum, counts[STALL_REASONS];
-	/* bucket and order do not belong to the instruction of their row. bucket of row i: index +
-	 * 1 of the first row in hash bucket i; 0 if there is none. order of row i: index of the row
-	 * that is at position i after sorting. */
+	/* next: index + 1 of the next row in the same hash bucket; 0 at the end of the chain. */
 	u32 next;
-	/* These two do not belong to the instruction of row i. bucket: index + 1 of the first row
-	 * in hash bucket i; 0 if there is none. order: index of the i-th row when sorted. */
+	/* Two tables in the same memory, independent of the instruction in row i. bucket: index + 1
+	 * of the first row in hash bucket i; 0 if there is none. order: index of the i-th row in
+	 * sorted order. */
 	u32 bucket, order;
 };
 
@@ -252,7 +251,7 @@ int stalls_finish(void)
 	return finish();
 }
 
-/* --- reading of the live stream of a GPU ------------------------------------------------------ */
+/* --- functions that read the live stream of a GPU --------------------------------------------- */
 
 /* Appends a record to the file of --record, if the option was given. body: the time of reading, and
  * the samples that were read. */

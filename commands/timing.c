@@ -23,7 +23,8 @@ static const struct {
 
 static struct {
 	const struct tpfield *fields[ROLES][MAX_READ];
-	bool of_command; /* sum only the waits of the command and of the tasks that it starts */
+	/* true if only the waits of the user's command and of its child tasks are summed up */
+	bool of_command;
 } timing;
 
 bool timing_is_on(void)
@@ -107,7 +108,7 @@ void timing_begin(i32 child)
 		waits_want((u32)child);
 }
 
-/* --- handling of samples and other records ---------------------------------------------------- */
+/* --- functions that handle samples and other perf records ------------------------------------- */
 
 /* Returns the number in a field of a tracepoint's sample; 0 if the sample is too short. field:
  * index in roles[role].fields. */

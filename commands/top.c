@@ -26,7 +26,7 @@ static void measure_screen(void)
 	view.top.high = rows;
 }
 
-/* --- reading, filtering and sorting of samples ------------------------------------------------ */
+/* --- functions that read, filter and sort samples --------------------------------------------- */
 
 /* Returns a number for the client in this row. The number of a client is the same in all
  * samples. */
@@ -267,8 +267,8 @@ static u8 help_key(u16 key)
 	return DRAW;
 }
 
-/* Handles the keys that only a recorded run has, and stores their actions in *asked. Returns false
- * if it is another key. */
+/* Handles the keys that have a function only in a recorded run (--replay), and stores their actions
+ * in *asked. Returns false for any other key. */
 static bool replay_key(u16 key, u8 *asked)
 {
 	enum { MOST = 10 };

@@ -45,8 +45,8 @@ static void say_without(const char *what, long r)
 		say(what, error_text(r), NULL);
 }
 
-/* --verbose: prints how the descriptors of processes are found: by the kernel's BPF iterator, or by
- * a scan of /proc, with the reason. */
+/* Prints, if --verbose was given, how the descriptors of processes are found: by the kernel's BPF
+ * iterator, or by a scan of /proc, with the reason. */
 static void say_iterator(void)
 {
 	const struct iterator_state *s = iterator_state();
@@ -96,7 +96,7 @@ void confine(i32 child)
 		calls &= (u16)~CALLS_WATCH;
 	if (opt.state || sink_folder() >= 0)
 		calls |= CALLS_REPLACE;
-	/* --enable-profiling and `gpustat oa pack` write files */
+	/* The option --enable-profiling and the command `gpustat oa pack` write files. */
 	if (opt.profiling || (opt.nwords && opt.cmd->with & WITH_OA))
 		calls |= CALLS_WRITE;
 	if (calls & CALLS_WATCH && !privilege_has(MAY_READ))

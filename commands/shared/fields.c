@@ -19,7 +19,9 @@ static struct {
 	u8 found[MAX_PATTERNS + 1]; /* PATTERN_* */
 	struct {
 		u32 edits;
-		char name[NEAREST_BYTES]; /* "": none, or too long */
+		/* the most similar field name; "" if there is none, or if it is too long for this
+		 * array */
+		char name[NEAREST_BYTES];
 	/* field names most similar to the first MAX_NEAREST patterns */
 	} nearest[MAX_NEAREST];
 } named;
@@ -122,7 +124,7 @@ static void say_wrong(size_t i)
 	say("'", buf_z(&b), NULL);
 }
 
-/* --- fields that first appear after the header was printed ------------------------------------ */
+/* --- functions for fields that first appear after the header was printed ---------------------- */
 
 static struct {
 	char names[512]; /* names of fields without a column, such as " a b c " */
@@ -220,7 +222,7 @@ bool fields_say(void)
 	return wrong;
 }
 
-/* --- a file that the output is appended to ---------------------------------------------------- */
+/* --- functions that prepare to append to an existing output file ------------------------------ */
 
 static void say_header(const char *why)
 {
@@ -255,8 +257,8 @@ static bool cell_next(char **at, const char *end, struct str *cell)
 static void columns_take(long fd)
 {
 	struct out *o = &opt.out;
-	/* The header is read into the memory for instances, because the columns of a header need
-	 * none. */
+	/* The header is read into the memory of o->insts (the names of instances), which is not
+	 * used yet. */
 	char *text = (char *)&o->insts;
 	long n = fd < 0 ? fd : sys_pread((int)fd, text, sizeof(o->insts), 0);
 	const char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
@@ -308,7 +310,8 @@ void append_begin(void)
 	if ((!opt.output && out_fd > 9) || sys_fstat(out_fd, &st) < 0 ||
 	    !S_ISREG(st.st_mode) || st.st_size == 0 || !(sys_fcntl(out_fd, F_GETFL, 0) & O_APPEND))
 		return;
-	path[sizeof(path) - 2] = (char)('0' + out_fd % 10); /* out_fd has only one digit */
+	/* the last digit of /proc/self/fd/N; out_fd is at most 9 here */
+	path[sizeof(path) - 2] = (char)('0' + out_fd % 10);
 	fd = file_open(opt.output ? opt.output : path, O_RDONLY);
 	if (fd >= 0)
 		sys_pread((int)fd, &last, 1, (u64)st.st_size - 1);

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 
 enum { REQUEST_BYTES = 8 << 10 };
-/* ns for receiving the request, and again for sending the answer */
+/* most time to receive the request, and most time to send the answer, in ns */
 static const i64 REQUEST_TIMEOUT = 5000000000;
-static const i64 CLOSE_TIMEOUT = 1000000000;   /* ns to wait for the client to close */
+/* most time to wait until the client closes the connection, in ns */
+static const i64 CLOSE_TIMEOUT = 1000000000;
 
 static bool answer_begun; /* at least a part of the answer was sent */
 static i64 wait_until;    /* time at which the current wait ends, in ns on CLOCK_MONOTONIC */

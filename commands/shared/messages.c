@@ -12,7 +12,8 @@ bool is_check(void)
 }
 
 enum {
-	BEGIN_BYTES = 48,                 /* bytes that are printed of a part that is too long */
+	/* number of bytes that a message shows of a text that is too long */
+	BEGIN_BYTES = 48,
 	/* room for BEGIN_BYTES bytes, each written as \xNN, and for "..." */
 	PART_BYTES = 4 * BEGIN_BYTES + 3,
 };
@@ -119,7 +120,8 @@ void say_dropped(void)
 		say_number(without_room(), " values were left out: the tables are full");
 }
 
-/* --verbose: prints how many readings of sensors were not plausible, and the last of them. */
+/* Prints, if --verbose was given, how many readings of sensors were not plausible, and the last of
+ * them. */
 void say_implausible(void)
 {
 	const struct implausible *i = &registry.implausible;

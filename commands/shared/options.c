@@ -1057,7 +1057,8 @@ static int option_bad_value(const struct option *o, const char *value)
 	if (str_len(forms)) {
 		str_cut(&forms, ':', &noun);
 	} else {
-		/* the help of these options lists the accepted values after a colon */
+		/* The option has no text `forms`: its help text lists the accepted values after a
+		 * colon. */
 		forms = option_part(o, false);
 		str_cut(&forms, ':', &help);
 	}
@@ -1473,7 +1474,7 @@ static int check_patterns(void)
 		struct str p = i < opt.out.npatterns ? opt.patterns[i] : opt.sort;
 
 		if (!p.p || pattern_known(p, opt.out.kind) ||
-		/* p may be the name of a counter */
+		/* With these commands, the word p of -f or -s may also be the name of a counter. */
 		    opt.cmd->with & (WITH_OA | WITH_HOST | WITH_PLOT))
 			continue;
 		return no_field(p);

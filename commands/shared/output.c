@@ -144,7 +144,7 @@ void update_offset(void)
 	opt.out.offset = local_offset(now);
 }
 
-/* --- the end of a sample, and of the run ------------------------------------------------------ */
+/* --- functions that end a sample or the run --------------------------------------------------- */
 
 int finish(void)
 {

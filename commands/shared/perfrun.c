@@ -149,7 +149,8 @@ int open_control(struct measure *m)
 		return usage("invalid value '", opt.control,
 			     "' for --control: use fd:N[,M] or fifo:PATH[,ACK]");
 	for (size_t i = 0; i < n; i++) {
-		/* one byte longer, so that the kernel refuses a name that is too long */
+		/* one byte longer than the longest valid path, so that the kernel refuses a path
+		 * that is too long */
 		char path[PATH_MAX + 1];
 		u64 number;
 		long fd;

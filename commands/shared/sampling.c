@@ -13,8 +13,9 @@
 #pragma weak state_save
 #pragma weak vcio_reason
 
-/* --state: saves the last reading in a file for the next run. Returns false on errors. A message is
- * printed only if the error differs from that of the previous call. */
+/* Saves the last reading in the file of --state for the next run; does nothing without --state.
+ * Returns false on errors. A message is printed only if the error differs from that of the previous
+ * call. */
 bool live_save(void)
 {
 	static long reported;
@@ -79,8 +80,8 @@ void sources_sample(bool scan)
 	privilege_lower(was);
 }
 
-/* --state: loads the reading that the last run has saved, so that the first sample of this run has
- * rates since then. Returns the age of that reading in ns; -1 if there is none. */
+/* Loads from the file of --state the reading that the last run has saved, so that the first sample
+ * of this run has rates since then. Returns the age of that reading in ns; -1 if there is none. */
 i64 since_last_run(void)
 {
 	const char *why;

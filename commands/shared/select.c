@@ -15,7 +15,7 @@ u32 *order;
 size_t norder;
 static struct {
 	bool chosen[MAX_DEVICES]; /* the device is selected by -d, or there is no -d */
-	struct val *keys;         /* value that each entity is sorted by */
+	struct val *keys;         /* the sort key of each entity: a value of the field of --sort */
 	char *text;               /* bytes of the texts in keys[] */
 } picks;
 static struct {

@@ -105,12 +105,13 @@ struct opts {
 	bool raw, quiet, verbose, no_sandbox, summary, fields_help, resolve, map, perfmon, every;
 	bool children;
 	const char *output, *state;
-	bool plain_names;  /* capture: keep names and serial numbers in the output */
+	bool plain_names;  /* option of capture: keep names and serial numbers in the output */
 	/* option --inner: ns between the readings within a sample; 0: one reading */
 	i64 inner;
 	bool align, on_stdin, http, profiling, ascii;
 	struct checkopts check;
-	/* members up to random_mask: options of stat and sample, some also of run */
+	/* The members from here to random_mask are options of stat and sample; run has some of
+	 * them, too. */
 	struct target target;
 	struct str events[MAX_LISTS], filters[MAX_LISTS], sets[MAX_SETS];
 	size_t nevents, nsets;

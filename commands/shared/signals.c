@@ -42,7 +42,8 @@ static void on_signal(int sig)
 
 static void on_too_large(int sig)
 {
-	(void)sig; /* nothing to do: because of this handler, write(2) returns EFBIG */
+	/* empty: a SIGXFSZ with a handler does not kill the process, and write(2) returns EFBIG */
+	(void)sig;
 }
 
 /* Signals for which on_fatal() is not installed: they do not end a process, cannot be caught, or

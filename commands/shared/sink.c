@@ -214,7 +214,7 @@ static long write_lines(const char *p, size_t n)
 	return r;
 }
 
-/* --- a file that is replaced as a whole ------------------------------------------------------- */
+/* --- functions that replace the file of -O as a whole ----------------------------------------- */
 
 /* True if the file with this name is to be replaced by a new file: if it does not exist, is a
  * regular file, or is a link to one. The link itself is replaced and not followed, since anybody

@@ -63,8 +63,8 @@ void ticks_start(struct ticks *t)
 	t->begun = t->first = sys_now(CLOCK_MONOTONIC);
 }
 
-/* --on-stdin: waits for the next line of standard input. Each line, whatever its text, requests one
- * sample. Returns false at the end of the input, or if a signal stops the run. */
+/* Waits, with --on-stdin, for the next line of standard input. Each line, whatever its text,
+ * requests one sample. Returns false at the end of the input, or if a signal stops the run. */
 static bool line_wait(struct ticks *t)
 {
 	static char b[4096];

@@ -203,11 +203,11 @@ static void t_read(void)
 	      "a dump that cannot be read is an error, and is closed");
 	clear();
 	dumps[1].text = LIT("");
-	check(run("1") == EX_FAIL && is_said("fdinfo: 1: not the fdinfo of a DRM file\n"),
+	check(run("1") == EX_FAIL && is_said("fdinfo: 1: this is not the fdinfo of a DRM file\n"),
 	      "an empty dump is not the fdinfo of a DRM file");
 	clear();
 	dumps[1].text = LIT("pos: 0\nflags: 02\n");
-	check(run("1") == EX_FAIL && is_said("fdinfo: 1: not the fdinfo of a DRM file\n"),
+	check(run("1") == EX_FAIL && is_said("fdinfo: 1: this is not the fdinfo of a DRM file\n"),
 	      "the fdinfo of another file is not that of a DRM file");
 	clear();
 	check(run("-") == EX_OK && fake.closed == 0, "standard input is read, and not closed");
@@ -246,7 +246,7 @@ static void t_codes(void)
 	      steps.n == 0, "no FILE is an error of usage");
 	clear();
 	dumps[2].text = LIT("x");
-	check(run("123") == EX_FAIL && fake.puts == 2 && is_said("fdinfo: 2: not the fdinfo of a DRM file\n") &&
+	check(run("123") == EX_FAIL && fake.puts == 2 && is_said("fdinfo: 2: this is not the fdinfo of a DRM file\n") &&
 	      fake.samples == 1,
 	      "a malformed dump among others: exit code 1, and the others have records");
 	for (int gathers = 0; gathers < 2; gathers++) {
@@ -290,7 +290,7 @@ static void t_measured(void)
 	opt.out.fmt = format_find((struct str)STR("table"));
 	dumps[1].text = LIT("x");
 	check(run("1") == EX_FAIL && str_eq(str_of(said.p, said.n),
-	      LIT("fdinfo: 1: not the fdinfo of a DRM file\n")),
+	      LIT("fdinfo: 1: this is not the fdinfo of a DRM file\n")),
 	      "table: a malformed file that is read twice has one message");
 	clear();
 	check(!out_measures(&opt.out) && run("12") == EX_OK && fake.puts == 2,
