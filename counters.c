@@ -80,7 +80,8 @@ static struct {
 	struct cgroup no_cgroup;
 	struct pmu no_pmu;
 	struct evrow no_evrow;
-	struct runtimes times; /* for rows_times(): durations of the measurement of perf events */
+	/* durations of the measurement of perf events, which rows_times() returns */
+	struct runtimes times;
 	struct instance *names;
 	char *name_bytes;
 	struct layout *layouts;
@@ -228,8 +229,8 @@ static u32 *layout_link(const struct slots *k)
 	return link;
 }
 
-/* For each class of quantities: the first and the last quantity, and the first and the last of the
- * quantities that are sums of them over clients. */
+/* For each class of quantities: its first and its last quantity, and the first and the last of the
+ * quantities that are sums of the class over clients. See D_* of enum desc. */
 static const struct {
 	u8 first, last, first_sum, last_sum;
 } classes[DESC_CLASSES] = {
@@ -284,7 +285,8 @@ static void line_set_layout(struct line *l, const struct slots *k)
 	reg.free_layout = was;
 }
 
-/* Always inlined, because a search for a counter calls these functions for each line. */
+/* line_layout() and line_slots() are always inlined, because a search for a counter calls them for
+ * each line. */
 static inline __attribute__((always_inline)) const struct layout *line_layout(u32 line)
 {
 	return &reg.layouts[reg.lines[line].layout];
@@ -451,7 +453,7 @@ static void slot_move(struct line *to, struct slots *to_k, u8 j,
 	k->inst[i] = k->desc[i] = 0;
 }
 
-/* Moves the counters of a line from number `slot` on to the empty line `to`. */
+/* Moves the counters of the line l from this slot on to the empty line `to`. */
 static void line_split(struct line *l, u8 slot, struct line *to)
 {
 	struct slots low = reg.layouts[l->layout].slots, high = { 0 };
@@ -726,8 +728,10 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 		if (desc == D_THROTTLE)
 			/* a throttle reason is active if it is active for any GT of the device */
 			set_now(c, reg_now(c) | v);
-		/* amdgpu prints memory twice. The position for the next new counter stays where it
-		 * was, so that new counters after the repeated key do not split a line. */
+		/* amdgpu prints the resident memory of a region under two keys: drm-memory-NAME and
+		 * drm-resident-NAME. After the second one, the position at which new counters are
+		 * inserted stays unchanged: otherwise they would be inserted between older
+		 * counters, and would split a line. */
 		if (is_region(desc))
 			e->at = last_put;
 		if (stays == PUT_FIRST || (stays == PUT_WEAK && !(c->flags & CF_WEAK)))
@@ -954,10 +958,10 @@ static u64 capacity(const struct entity *e, u16 inst)
 	return reg_get(e, D_CAPACITY, inst, &cap) && cap > 0 && cap < 1u << 16 ? cap : 1;
 }
 
-/* Stores in *v the busy share of the engine's capacity in 10^-9, not limited to 100 %. It is
- * computed from the first that is known: cycles relative to those of the GPU's clock, busy ns,
- * cycles relative to those at the highest frequency, the driver's percentage, the sum over
- * clients. */
+/* Stores in *v the busy share of the engine's capacity in 10^-9, not limited to 100 %. The share is
+ * computed from the first of these values that is known: cycles relative to those of the GPU's
+ * clock, busy ns, cycles relative to those at the highest frequency, the driver's percentage, the
+ * sum over clients. */
 static bool engine_share(const struct entity *e, u16 inst, u64 *v)
 {
 	u64 cap = capacity(e, inst), d, dt, total, hz;
@@ -1248,8 +1252,8 @@ static u8 sum_desc(u8 desc)
 struct summing {
 	struct entity *into;
 	const struct entity *e;
-	/* quantity that was added last in the region `inst`; D_COUNT: into->at is already the
-	 * position of its sum */
+	/* The counter that sum_region() added last: quantity desc of the region inst. desc is
+	 * D_COUNT if sum_set_position() has already moved into->at to the sum of that counter. */
 	u8 desc;
 	u16 inst, shared_inst;
 	/* shared bytes (D_SHARED) of the client in the region shared_inst; 0 if there are none */
@@ -1265,8 +1269,8 @@ static void sum_set_position(struct summing *r)
 	r->desc = D_COUNT;
 }
 
-/* Finds the history that has the sum for the region in a slot, and stores its number in the layout.
- * There sum_region() finds it for the other clients with the same layout. Returns false if there is
+/* Finds the history that has the sum for the region in a slot, and stores its number in k->sums[],
+ * where sum_region() finds it for the next client with the same layout. Returns false if there is
  * no room. */
 static bool sum_place(struct summing *r, struct layout *k, u8 slot)
 {
@@ -1368,7 +1372,7 @@ static void sum_unfiltered(struct entity *into, const struct client *c)
 static void sums_begin(struct entity *e)
 {
 	if (e->kind != K_DEVICE)
-		e->dropped = 0; /* reg_begin() sets `dropped` of a device to 0 */
+		e->dropped = 0; /* For a device, reg_begin() has already set `dropped` to 0. */
 	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
 		if ((c->desc >= D_SUM_BUSY && c->desc <= D_SUM_DNS) || c->desc == D_MAXFREQ ||
 		    c->desc == D_CURFREQ || (c->desc >= D_SUM_TOTAL && c->desc <= D_SUM_ACTIVE) ||
@@ -1381,7 +1385,8 @@ static void sums_begin(struct entity *e)
 	}
 }
 
-/* Marks the sums over regions to which a client added something as part of this reading. */
+/* Sets CF_SEEN, which means that the current reading has the value, for the sums of memory regions
+ * to which at least one client was added. */
 static void sums_end(struct entity *e)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
@@ -1516,7 +1521,7 @@ void reg_sum_clients(bool by_group, bool rates)
 	}
 }
 
-/* --- texts: strings of any length ------------------------------------------------------------- */
+/* --- functions for texts: strings of any length ----------------------------------------------- */
 
 void text_free(u32 t)
 {
@@ -2195,8 +2200,8 @@ static void row_mean_times(struct evrow *r)
 {
 	r->sum = (struct tally){ r->all.value / r->repeats, r->all.enabled / r->repeats,
 				 r->all.running / r->repeats };
-	/* for an event in an event set, the share also depends on how long the set was active: it
-	 * is kept */
+	/* The share of an event in an event set is kept, because it also depends on how long the
+	 * set was active. */
 	if (!evsets[events[r->event].set].name)
 		r->share = r->all.enabled ?
 			   muldiv(r->all.running, 100000, r->all.enabled) : 0;

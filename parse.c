@@ -219,7 +219,7 @@ bool glob_match(struct str pat, struct str s, struct str *star)
 			pat.p++;
 			s.p++;
 		} else if (backp && backs < s.e) {
-			/* backs < s.e is always true: it is for the static prover */
+			/* The condition backs < s.e is always true: it is for the static prover. */
 			pat.p = backp;
 			s.p = ++backs;
 			seen.e = backs;
@@ -490,7 +490,7 @@ bool parse_interval(struct str s, i64 *ns)
 	return false;
 }
 
-/* --- increase of a counter between two readings ----------------------------------------------- */
+/* --- functions that compute the increase of a counter between two readings -------------------- */
 
 /* Returns a*b/c, rounded down, without overflow of a*b; UINT64_MAX if the result does not fit in 64
  * bits or c is 0. The division is written out because 32-bit targets have no 128-bit type. */
@@ -675,7 +675,7 @@ bool energy_sum(struct energy *e, u64 v, i64 t, u64 wrap)
 	return true;
 }
 
-/* --- output: text appended to buffers --------------------------------------------------------- */
+/* --- functions that append text to buffers ---------------------------------------------------- */
 
 struct buf buf_on(char *p, size_t cap)
 {
@@ -1929,7 +1929,7 @@ bool parse_tzif(struct str f, i64 now, i32 *east)
 	return true;
 }
 
-/* --- perf events as users name them ----------------------------------------------------------- */
+/* --- functions that parse the names of perf events -------------------------------------------- */
 
 static int hex_digit(char c)
 {
@@ -2598,7 +2598,7 @@ bool pmu_match(struct str pattern, struct str name)
 		(glob_match(pattern, bare, NULL) || is_instance(bare, pattern)));
 }
 
-/* --- the XML of metric files ------------------------------------------------------------------ */
+/* --- functions that parse the XML of metric files --------------------------------------------- */
 
 static bool is_space(char c)
 {

@@ -150,8 +150,8 @@ bool ring_time(const struct ring *r, const struct pformat *f, u64 *time)
 
 /* --- perf records ----------------------------------------------------------------------------- */
 
-/* The rest of a perf record that is to be read. After a read beyond the end, `truncated` is true,
- * and this and all later reads return 0. */
+/* A read position in a perf record: s is the part of the record that was not read yet. After a read
+ * beyond the end of the record, `truncated` is true, and this and all later reads return 0. */
 struct cursor {
 	struct str s;
 	bool truncated;
@@ -492,7 +492,8 @@ static void read_body(struct cursor *c, const struct pformat *f, struct prec *r)
 		read_bytes(c, 16);
 		break;
 	case PR_COMM:
-	/* a record with the pid and tid of the task that is switched to, or switched from */
+	/* PR_SWITCH_CPU_WIDE has the pid and tid of the task to which, or from which, the CPU
+	 * switched. */
 	case PR_SWITCH_CPU_WIDE:
 	case PR_ITRACE_START:
 	case PR_READ:
