@@ -476,7 +476,7 @@ static void descriptor_nvidia(u32 pid, u32 fd, u32 device)
 {
 	u32 client = client_find(device, KEY_PID, pid);
 
-	if (HAS(nvidia) && pid == sys_pid())
+	if (HAS(nvidia) && pid_is_self(pid))
 		return;
 	holder_register(pid, fd, client != NONE ? client : client_add(device, KEY_PID, pid), -1);
 }
@@ -703,14 +703,12 @@ static bool descriptor_scan_fdinfo(int pidfd, u32 pid, u32 fd)
  * process. For root, every other process is foreign. */
 bool task_is_foreign(int dir, u32 pid)
 {
-	static u32 me, self;
+	static i64 me = -1;
 	struct stat st;
 
-	if (!self) {
+	if (me < 0)
 		me = sys_euid();
-		self = sys_pid();
-	}
-	return me == 0 ? pid != self : sys_fstat(dir, &st) == 0 && st.st_uid != me;
+	return me == 0 ? !pid_is_self(pid) : sys_fstat(dir, &st) == 0 && st.st_uid != me;
 }
 
 /* --- fd scan: all descriptors of a process; it may be interrupted ----------------------------- */

@@ -148,6 +148,7 @@ extern struct scan_names {
 	char fds[32 << 10];  /* room for the names of about 1300 descriptors of one process */
 } *scan_names;
 
+bool pid_is_self(u32 pid);
 void proc_list_begin(bool at_once);
 void proc_list_end(void);
 bool proc_list_is_open(void);

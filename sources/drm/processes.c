@@ -144,7 +144,8 @@ static u32 ino_fold(u64 ino)
 	return (u32)(ino ^ ino >> 32);
 }
 
-static bool is_self(u32 pid)
+/* True if the process is gpustat itself. In another machine's /proc (--proc) no process is. */
+bool pid_is_self(u32 pid)
 {
 	static u32 self;
 
@@ -158,7 +159,7 @@ static bool is_self(u32 pid)
  * counted as its own. */
 static u32 fd_count(u32 pid, const struct stat *st, i32 own)
 {
-	return (u32)st->st_size - (is_self(pid) ? (u32)own : 0);
+	return (u32)st->st_size - (pid_is_self(pid) ? (u32)own : 0);
 }
 
 /* True if the kernel reports the number of descriptors of a process (Linux 6.2); false until that
@@ -201,8 +202,8 @@ void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refuse
 		return;
 	r->ino = ino_fold(st->st_ino);
 	r->count = fd_count(pid, st, own);
-	proclist.counts_fds |= n > 0 && n == r->count && !is_self(pid);
-	counted = n == r->count || refused || is_self(pid);
+	proclist.counts_fds |= n > 0 && n == r->count && !pid_is_self(pid);
+	counted = n == r->count || refused || pid_is_self(pid);
 	opening = proclist.counts_fds && !counted && n < r->count;
 	if (opening && !(r->flags & P_OPENING))
 		/* Scan the process once more in this sample; a file that appears in /proc/PID/fd

@@ -402,6 +402,25 @@ static void t_release(void)
 	proc_list_end();
 }
 
+/* A captured /proc may have a process with the PID of gpustat itself. */
+static void t_own_pid(void)
+{
+	u32 self = sys_pid();
+	bool given = roots.proc_given;
+
+	roots.proc_given = false;
+	descriptor_nvidia(self, 3, 1);
+	check(client_find(1, KEY_PID, self) == NONE, "NVIDIA: gpustat is not a client in /proc");
+	check(sys_euid() != 0 || !task_is_foreign(-1, self), "gpustat is its own process in /proc");
+	roots.proc_given = true;
+	descriptor_nvidia(self, 3, 1);
+	check(client_find(1, KEY_PID, self) != NONE,
+	      "NVIDIA: the process with gpustat's PID in another /proc is a client");
+	check(sys_euid() != 0 || task_is_foreign(-1, self),
+	      "the process with gpustat's PID in another /proc is foreign for root");
+	roots.proc_given = given;
+}
+
 int main(void)
 {
 	folder_begin("clients");
@@ -422,6 +441,7 @@ int main(void)
 	t_reused();
 	t_duplicates();
 	t_release();
+	t_own_pid();
 	shell("rm -rf \"$D\"");
 	return unit_end();
 }
