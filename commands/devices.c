@@ -227,7 +227,8 @@ static void say_failed(void)
 	put_z(&b, f->dev);
 	put_z(&b, ": ");
 	put_z(&b, f->leaf);
-	say(buf_z(&b), ": ", f->error ? error_text(f->error) : "this sysfs file has no valid value");
+	say(buf_z(&b), ": ",
+	    f->error ? error_text(f->error) : "this sysfs file has no valid value");
 }
 
 /* Prints the messages at the end of a run. Returns the exit code of the run: `code`, or another one

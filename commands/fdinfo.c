@@ -50,7 +50,8 @@ static int decode(const char *name, bool show)
 		return EX_OK;
 	if (!fdinfo_head(text, &h)) {
 		if (show)
-			say_dump(name, n < 0 ? error_text(n) : "this is not the fdinfo of a DRM file");
+			say_dump(name, n < 0 ? error_text(n) :
+				 "this is not the fdinfo of a DRM file");
 		return EX_FAIL;
 	}
 	if (n == DUMP_BYTES && show)

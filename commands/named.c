@@ -299,7 +299,8 @@ static int activate(void)
 	if (!first)
 		return -1;
 	why = catalog_reason(first->index);
-	say(first->counter->name, ": ", why ? why : "access to this counter is denied; run as root");
+	say(first->counter->name, ": ",
+	    why ? why : "access to this counter is denied; run as root");
 	if (refused > 1)
 		say_number(refused, " selected counters cannot be read: access is denied");
 	return refused == n ? EX_DENIED : -1;

@@ -291,7 +291,8 @@ int cmd_plot(void)
 	r = read_all((int)fd);
 	if (r < 0) {
 		say(in.name, ": ",
-		    r == -ENOEXEC ? "the file is not CSV or JSON output of gpustat" : error_text(r));
+		    r == -ENOEXEC ? "the file is not CSV or JSON output of gpustat" :
+				    error_text(r));
 		return EX_FAIL;
 	}
 	runfile_end(&in);

@@ -192,6 +192,7 @@ bool timing_print(void)
 			return false;
 	}
 	if (intervals_dropped())
-		say_number(intervals_dropped(), " CPU waits or system calls were left out: the table is full");
+		say_number(intervals_dropped(),
+			   " CPU waits or system calls were left out: the table is full");
 	return flush();
 }

@@ -369,13 +369,13 @@ static void t_samples(void)
 		 "perf/cycles: denied: the provider's reason\n",
 		 "one refused counter: the message has the reason of its provider");
 	counters("host/cpu/all/util drm/*", refuse_host, EX_OK, "1 samples",
-		 "host/cpu/all/util: access is denied; run as root\n",
+		 "host/cpu/all/util: access to this counter is denied; run as root\n",
 		 "one refused counter of the host: the message has no remedy of events");
 	counters("host/cpu/* drm/*", refuse_two, EX_OK, "1 samples",
-		 "2 of the selected counters are denied\n", "two refused counters: one message");
+		 "2 selected counters cannot be read: access is denied\n", "two refused counters: one message");
 	counters("host/cpu/* perf/cycles", refuse_three, EX_DENIED,
 		 "\nsteps \n0 words of times, 3 opened, 0 samples",
-		 "host/cpu/all/util: access is denied; run as root\n3 of the selected counters are denied\n",
+		 "host/cpu/all/util: access to this counter is denied; run as root\n3 selected counters cannot be read: access is denied\n",
 		 "all counters are refused: exit code 4");
 	counters("perf/cycles drm/*", busy_event, EX_OK, "1 samples",
 		 "perf/cycles: another program counts\n",

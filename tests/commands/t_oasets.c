@@ -33,13 +33,13 @@ static void t_found(void)
 	check(pack_add(path, me) && packs.nfiles == 1 && is_said(NULL),
 	      "unnamed pack: a file of the owner is used");
 	check(chmod(path, 0664) == 0 && !pack_add(path, me) &&
-	      is_said("not used: it must belong to root or to the program's owner"),
+	      is_said("not used: only root or the owner of gpustat may own and write it"),
 	      "unnamed pack: a file that its group may write is refused");
-	check(chmod(path, 0646) == 0 && !pack_add(path, me) && is_said("not used: it must"),
+	check(chmod(path, 0646) == 0 && !pack_add(path, me) && is_said("not used: only root"),
 	      "unnamed pack: a file that all users may write is refused");
 	chmod(path, 0644);
 	if (me == 0 && chown(path, 65534, 0) == 0) {
-		check(!pack_add(path, 0) && is_said("not used: it must"),
+		check(!pack_add(path, 0) && is_said("not used: only root"),
 		      "unnamed pack: a file of another user is refused");
 		check(pack_add(path, 65534),
 		      "unnamed pack: a file of a user who owns the program is used");

@@ -140,14 +140,14 @@ static void t_state(void)
 	      "state: the age with a filter is that of the filtered reading");
 	opt.npids = 0;
 	load_result = "damaged";
-	check(since_last_run() == -1 && is_said("file: this state file is not used: damaged\n"),
+	check(since_last_run() == -1 && is_said("file: the --state file is ignored: damaged\n"),
 	      "state: a file that is not used is reported");
 	save_result = -ENOSPC;
-	check(!live_save() && is_said("file: the state was not saved: error\n"),
+	check(!live_save() && is_said("file: cannot save the state for --state: error\n"),
 	      "state: a file that cannot be written is reported");
 	check(!live_save() && is_said(NULL), "state: the same error is reported once");
 	save_result = -EINVAL;
-	check(!live_save() && is_said("file: the state was not saved: it is not a regular file\n"),
+	check(!live_save() && is_said("file: cannot save the state for --state: it is not a regular file\n"),
 	      "state: another error is reported");
 	save_result = 0;
 	check(live_save(), "state: a file that can be written is saved");
@@ -200,7 +200,7 @@ static void t_unread(void)
 	hidden = "hidepid";
 	no_vcio = "no firmware";
 	say_unread();
-	check_str(str_of(said.p, said.n), "3 processes cannot be read; as root, "
+	check_str(str_of(said.p, said.n), "3 processes of others cannot be read; run as root, "
 		  "or: setcap cap_sys_ptrace+ep gpustat\nhidepid\nno firmware\ncard1: reason\n",
 	          "missing values: a message with all reasons");
 }

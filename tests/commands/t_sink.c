@@ -189,7 +189,7 @@ static void t_kmsg(void)
 	clock_now = INT64_C(100000000000);
 	for (u32 i = 0; i < 10; i++)
 		write_lines("a\nb\n", i ? 2 : 4);
-	check(sink_is_kmsg() && is_said("accepts 10 records in 5 s"),
+	check(sink_is_kmsg() && is_said("drops records of /dev/kmsg beyond 10 in 5 s"),
 	      "/dev/kmsg: the eleventh line in 5 s is reported");
 	check_str((struct str){ sent, sent + 6 }, "a\n|b\n|",
 	          "/dev/kmsg: each line is written separately");

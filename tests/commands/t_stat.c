@@ -527,8 +527,8 @@ static void t_hooks(void)
 		check(cmd_stat() == rows[i].code && fake.hooked[0] == rows[i].before &&
 		      fake.hooked[1] == rows[i].after && fake.started == rows[i].runs,
 		      "--pre and --post, which fail %d: each run has both", rows[i].fails_at);
-		check(is_said(rows[i].fails_at == 6 ? "--post failed: exit code 3\n" :
-			      rows[i].fails_at ? "--pre failed: exit code 3\n" : NULL),
+		check(is_said(rows[i].fails_at == 6 ? "--post COMMAND failed: exit code 3\n" :
+			      rows[i].fails_at ? "--pre COMMAND failed: exit code 3\n" : NULL),
 		      "--pre and --post: a message if one of them failed");
 	}
 	clear();

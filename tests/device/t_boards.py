@@ -108,7 +108,7 @@ def _(m):
             value = (d["busy"] if leaf == "gpu_busy_percentage" else
                      d["freq"].get("gpu", {}).get("cur") if leaf == "gpuclk" else d["temp"].get("gpu"))
             eq(value, None, f"{leaf} {text[:20]!r}")
-            check(f"gpustat: card0: {leaf}: the file has no valid value".encode() in r.err, f"-v of {leaf} {text[:20]!r}: {r.err}")
+            check(f"gpustat: card0: {leaf}: this sysfs file has no valid value".encode() in r.err, f"-v of {leaf} {text[:20]!r}: {r.err}")
             check(sum(x is None for x in (d["busy"], d["freq"]["gpu"].get("cur"), d["temp"].get("gpu"))) == 1,
                   f"{leaf} {text[:20]!r}: the other values stay: {d}")
         os.unlink(file)
