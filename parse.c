@@ -562,7 +562,7 @@ const struct bounds ranges[RANGES] = {
 	[RG_VOLT]     = { "voltage", -1000000, 1000000, 0, 0, 0 },
 	[RG_CURRENT]  = { "current", -10000000, 10000000, 0, 4, 0 }, /* in mA */
 	[RG_CLOCK]    = { "clock", 0, 100000000000, 0, 0, 0 },       /* in Hz */
-	/* utilisation in 1/1000 %; values of 100 to 1000 % are clamped */
+	/* utilisation in 1/1000 %; a reading of 100 % to 1000 % is shown as 100 % */
 	[RG_LOAD]     = { "load", 0, 1000000, 0, 0, 0 },
 	[RG_BYTES]    = { "memory", 0, INT64_MAX, 0, 0, 0 },
 	[RG_LINK]     = { "link speed", 0, 10240, 0, 0, 0 },         /* in 0.1 GT/s */

@@ -862,7 +862,7 @@ static inline long sys_bpf(int cmd, void *attr, unsigned n)
 	SYS_RET(syscall(SYS_bpf, cmd, attr, n));
 }
 
-/* --- perf ring buffers, mapped files and address space --------------------------------------- */
+/* --- mapping of perf ring buffers, of files and of memory ------------------------------------- */
 
 /* Maps n bytes of the file or device fd, shared with the kernel. Returns their address; on failure
  * returns NULL and stores -errno in *error. */

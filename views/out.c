@@ -188,8 +188,7 @@ void put_human(struct buf *b, struct val v)
 {
 	static const u8 coarse[UNITS] = {
 		[U_RATE] = U_BYTES, [U_MILLIC] = U_CELSIUS, [U_MICROJ] = U_JOULE,
-		[U_MICROW] = U_WATT,
-		[U_MILLIV] = U_VOLT, [U_MILLIA] = U_AMPERE,
+		[U_MICROW] = U_WATT, [U_MILLIV] = U_VOLT, [U_MILLIA] = U_AMPERE,
 	};
 	/* Units for which put_human() converts the value to another unit or writes a fixed number
 	 * of decimals. */

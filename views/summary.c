@@ -9,7 +9,7 @@
 enum { SLOTS = 1 << 16, MAX_STATS = 3 << 14 };
 
 struct stat_row {
-	u32 serial; /* serial number of the entity that the value belongs to */
+	u32 serial; /* serial number of the device, client or process that has the value */
 	const struct column *col;
 	const char *inst;
 	i64 min, max, sum, n;

@@ -455,7 +455,9 @@ struct cell {
 	 * is NULL; or NULL */
 	const struct str *pattern;
 	u16 order;          /* index in out.patterns of the pattern that selects this column */
-	u16 place;          /* index in record.f[] of the field shown last, plus 1; 0 if unknown */
+	/* index in record.f[], plus 1, of the field that this column showed in the last record; 0
+	 * if it has shown none */
+	u16 place;
 	/* format line: predefined column whose function put() writes the cell; NULL if the cell has
 	 * only the value of a field */
 	const struct layout *layout;

@@ -266,7 +266,7 @@ bool say_missing_devices(void);
 u32 device_chosen(bool (*fits)(const struct device *d));
 int no_device(void);
 
-/* --- commands/shared/naming.c: names of devices, an optional feature -------------------------- */
+/* --- commands/shared/naming.c: product names of devices; WITHOUT=names leaves the file out ---- */
 
 void names_prepare(void);
 typedef bool device_test(const struct device *d, u64 index, struct str sel);

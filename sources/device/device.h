@@ -317,7 +317,8 @@ enum {
 /* A layout of the ring of utilisation samples in NVIDIA's driver, which differs between
  * releases. */
 struct nvring {
-	/* bytes of the driver's whole answer; number of samples in it; bytes of one sample */
+	/* bytes: size of the driver's answer to the ioctl that reads the ring; count: number of
+	 * samples in the answer; sample: size of a sample in bytes */
 	u16 bytes, count, sample;
 	/* offset of each engine's data in a sample; 0 if the driver's release has no such engine */
 	u16 engine[NV_ENGINES];

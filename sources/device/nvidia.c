@@ -34,9 +34,9 @@ enum {
 	 * loaded after nvidia_admit(), and the descriptor number LATE_FD was in use
 	 * (LOADED_LATE). */
 	NOT_LOADED = -0x10000, LOADED_LATE,
-	/* Number of the control node's descriptor if the driver is loaded after nvidia_admit(). It
-	 * is close to the usual limit of descriptors, 1024 (INR_OPEN_CUR of linux/fs.h), so that it
-	 * is probably free. */
+	/* Descriptor number that the seccomp filter allows for /dev/nvidiactl in advance, for a
+	 * driver that is loaded after the filter was installed. It is close to the usual limit of
+	 * open files, 1024 (INR_OPEN_CUR of linux/fs.h), so that it is probably unused. */
 	LATE_FD = 1000,
 };
 

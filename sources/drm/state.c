@@ -111,8 +111,8 @@ static bool count_parse(struct str *s, struct statecount *c, struct str *inst)
 	       c->n <= MAX_NAME && view_read(s, inst, c->n);
 }
 
-/* A parsed row of the state file, with the bytes of its text, of its counters and of the processes
- * that held the client. */
+/* A parsed row of the --state file. text, values, saved_holders: the parts of the file with the
+ * row's text, its counters, and the processes that held the DRM client. */
 struct rowview {
 	struct staterow r;
 	struct str text, values, saved_holders;

@@ -1490,8 +1490,8 @@ static struct str zone_number(const struct zone *z)
 	return s;
 }
 
-/* Appends the name of a zone: the first line of its file leaf, or "zone" and the zone's number if
- * the file cannot be read. */
+/* Appends the name of a thermal or energy zone: the first line of the zone's file `leaf`, such as
+ * "type"; or "zone" and the zone's number if the file cannot be read. */
 static void zone_name(struct buf *b, const struct zone *z, const char *dir, const char *leaf)
 {
 	char line[128];

@@ -118,8 +118,8 @@ static u32 traced_path(int dir, const char *name)
  * declares the function, because in this file sys.h declares it only under a name plain_*. */
 #define REPLACES(type, name, ...) type name(__VA_ARGS__); type name(__VA_ARGS__)
 
-/* Reports to the tracer that a file was found, or that it exists but access to it was refused. r:
- * result of the system call; negative: -errno. */
+/* Calls the callback of `tracer` (which gpustat capture sets) for a file that was found, or that
+ * exists but access to it was refused. r: result of the system call; negative: -errno. */
 static void trace_found(u32 path, long r, enum traced what)
 {
 	const struct tracer *t = tracer;

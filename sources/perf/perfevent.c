@@ -986,8 +986,9 @@ static long id_read(u32 i)
 	return r;
 }
 
-/* Makes a sampling count write to the ring of its CPU, or of its task if it counts on all CPUs. The
- * first count of a CPU or task maps the ring. Returns a negative -errno on failure. */
+/* Makes a sampling event write its samples to the perf ring buffer of its CPU, or of its task if it
+ * counts on all CPUs. The first event of a CPU or task maps the ring. Returns a negative -errno on
+ * failure. */
 static long ring_assign(struct count *c, u32 pages)
 {
 	long r;

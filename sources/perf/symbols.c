@@ -1374,7 +1374,8 @@ static struct str file_symbol(const struct file *f, struct sym *y)
 struct proc {
 	u32 id, next;  /* id: TID; next: index of the next task in the same hash bucket */
 	u32 maps; /* index of the process's newest map; a map hides older maps that it overlaps */
-	u32 space;     /* number that the task's address space has now in the cache of addresses */
+	u32 space;     /* the task's address space: an id that is part of the keys of the symbol
+			* cache */
 	u8 comm_n;
 	bool mapped;   /* true: the maps are known from records, or were read from /proc */
 	bool dead, named;

@@ -405,8 +405,8 @@ static bool engine_find(struct str source, struct str name, struct event *ev)
 
 			if (!v)
 				return false;
-			/* accept an engine that the GPU does not have yet: its first client may add
-			 * it */
+			/* accept an engine name that no client of the GPU has shown yet: engines
+			 * are known only from the fdinfo of clients */
 			v->device = i;
 			set_unit(ev, "ns", 0);
 			return true;
