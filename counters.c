@@ -769,7 +769,8 @@ bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 	return put_reading(e, desc, inst, v, t, PUT_FIRST, 0);
 }
 
-/* Does the same as reg_put(), for a sensor with a limit. */
+/* Does the same as reg_put(), for a reading of a sensor. limit: the highest limit that the driver
+ * states for the sensor, 0 if none; a reading far above it is stored as unknown. */
 void reg_put_limited(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u64 limit)
 {
 	put_reading(e, desc, inst, v, t, PUT_FIRST, limit);

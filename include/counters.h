@@ -194,7 +194,7 @@ struct holder {
 	u32 pid, fd, task, client;
 	u32 next_client;       /* row of the next holder of the same client in holders[] */
 	u16 next;              /* next row of holders[] in the same chain of the hash table */
-	u32 seen; /* number of the last scan that found this descriptor in the process */
+	u32 seen; /* number of the last scan of the process that found this file descriptor in it */
 	u32 first_sample;      /* number of the first sample in which this descriptor was found */
 	int io; /* descriptor of the opened fdinfo file; -1 if it is not open */
 };

@@ -308,7 +308,8 @@ static void set_level(struct named *n, u64 v, u64 total, i64 t)
 	(void)total;
 	(void)t;
 	n->value = n->min < 0 ? (i64)v : clamp(v);
-	/* the value 0 is stored in place of -1, because -1 is KD_UNKNOWN_COUNTER_VAL_KHR */
+	/* a counter whose value is -1 is reported as 0, because -1 means an unknown value in KHR
+	 * (KD_UNKNOWN_COUNTER_VAL_KHR) */
 	n->value += n->value == -1;
 	n->known = true;
 }
