@@ -179,7 +179,8 @@ static int run_cmd(void)
 
 	say_full();
 	if (opt.out.lost && opt.cmd->with & (WITH_PERF | WITH_STREAM | WITH_FDINFO))
-		say_number(opt.out.lost, " series or columns were left out: the tables are full");
+		say_number(opt.out.lost,
+			   " series or columns were left out: gpustat's tables are full");
 	if (tables_short && !opt.command_exit &&
 	    (code == EX_USAGE || code == EX_NODEVICE || code == EX_DENIED))
 		/* the device, event or counter may be missing only because a table was full */

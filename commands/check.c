@@ -603,7 +603,7 @@ static int print_found(void)
 	put_z(&t, missing ? "; " : "");
 	put_z(&t, missing ? last_message : "");
 	put_counted(&t, verdict.nlost + without_room(),
-			    " values were left out: the tables are full");
+			    " values were left out: gpustat's tables are full");
 	put_counted(&t, registry.dropped - without_room(), " files could not be read: ");
 	if (registry.dropped > without_room())
 		put_z(&t, error_text(fileio.error));

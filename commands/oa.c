@@ -276,7 +276,7 @@ bool record_open(const struct oalive *l, const struct oainfo *i)
 	/* IGT's programs that read recordings crash if they do not know the metric set */
 	if (stream.set.file == &oabasic)
 		say(opt.oa.record, l->dev.xe ? ": xe-perf-reader" : ": i915-perf-reader",
-		    " cannot read this recording: it does not know the metric set Basic");
+		    " cannot read this recording: that program has no metric set Basic");
 	put_oarec(&b, l->dev.xe, OT_VERSION,
 		  (struct str){ (const char *)version, (const char *)(version + 2) });
 	put_oainfo(&body, i);

@@ -54,6 +54,7 @@ static struct sampling {
 	/* Indices of the time and of the period in a sample, in words of 8 bytes. period_word is 0
 	 * if only samples with the same period count as equal. */
 	u8 time_word, period_word;
+	struct sample current; /* not on the stack: its 30 KB are too large for a small one */
 } sampling;
 
 /* Adds a sample to a row of a table of sums (enum proftable), and remembers the row for equal
@@ -115,14 +116,14 @@ static const struct recopts untimed = { .dt_us = -1, .time_us = -1 };
 static void columns_prepare(void)
 {
 	static const struct prec none;
-	static struct sample s; /* 30 KB */
+	struct sample *s = &sampling.current;
 
-	s.e.kind = K_SAMPLE;
-	s.r = &none;
-	s.common = sampling.common;
+	s->e.kind = K_SAMPLE;
+	s->r = &none;
+	s->common = sampling.common;
 	for (u32 ev = 1; ev <= nrows.events; ev++) {
-		s.fields = tracepoint_fields(ev, &s.nfields);
-		measure_record(&s.e, &untimed);
+		s->fields = tracepoint_fields(ev, &s->nfields);
+		measure_record(&s->e, &untimed);
 	}
 }
 
@@ -430,13 +431,13 @@ static void skid_put(struct sample *s)
 
 static void record_handle(const struct prec *r)
 {
-	static struct sample s; /* static, because its 30 KB are too large for a small stack */
+	struct sample *s = &sampling.current;
 	u32 hidden = symbols_feed(r);
 	bool hide = r->type == PR_SAMPLE && hidden >> r->mode & 1;
 	struct prec shown = *r;
 
-	s.e = (struct entity){ .kind = K_SAMPLE };
-	s.common = sampling.common;
+	s->e = (struct entity){ .kind = K_SAMPLE };
+	s->common = sampling.common;
 	/* Records other than samples may rename a task or change its maps: remembered samples are
 	 * invalid then. */
 	if (r->type != PR_SAMPLE) {
@@ -450,35 +451,35 @@ static void record_handle(const struct prec *r)
 		shown.have &= ~(u64)(PS_IP | PS_ADDR | PS_RAW);
 		shown.ip = 0;
 	}
-	s.r = &shown;
-	s.event = r->type == PR_SAMPLE ? perf_event_of(r) : NONE;
-	s.comm = s.event ? symbols_comm(r->pid, r->tid) : (struct str){ 0 };
-	s.at = (struct frame){ .ip = shown.ip, .mode = r->mode };
+	s->r = &shown;
+	s->event = r->type == PR_SAMPLE ? perf_event_of(r) : NONE;
+	s->comm = s->event ? symbols_comm(r->pid, r->tid) : (struct str){ 0 };
+	s->at = (struct frame){ .ip = shown.ip, .mode = r->mode };
 	/* a record of lost samples has no call chain, counts or fields */
-	s.nchain = s.ngroup = s.nfields = 0;
-	s.period = 0;
-	if (s.event) {
+	s->nchain = s->ngroup = s->nfields = 0;
+	s->period = 0;
+	if (s->event) {
 		sampling.nsamples++;
-		s.period = r->have & PS_PERIOD ? r->period :
-			   events[s.event].period && !events[s.event].freq ?
-			   events[s.event].period : sampling.period_now;
+		s->period = r->have & PS_PERIOD ? r->period :
+			   events[s->event].period && !events[s->event].freq ?
+			   events[s->event].period : sampling.period_now;
 		if (shown.have & PS_RAW)
-			s.fields = tracepoint_fields(s.event, &s.nfields);
-		group_read(&s);
-		if (s.ngroup)
+			s->fields = tracepoint_fields(s->event, &s->nfields);
+		group_read(s);
+		if (s->ngroup)
 			sampling.repeat = NULL;
-		if (shown.have & PS_IP && is_skid(&s))
-			skid_put(&s);
+		if (shown.have & PS_IP && is_skid(s))
+			skid_put(s);
 		else if (shown.have & PS_IP)
-			name_frame(&s.at, r->pid);
-		name_chain(&s, hidden);
+			name_frame(&s->at, r->pid);
+		name_chain(s, hidden);
 	}
 	if (!opt.profile)
-		show_sample(&s);
-	else if (s.event)
-		profile_sample(&s);
+		show_sample(s);
+	else if (s->event)
+		profile_sample(s);
 	sampling.repeat = NULL;
-	s.r = NULL; /* s is static and must not keep a pointer to the local variable `shown` */
+	s->r = NULL; /* the sample outlives the local variable `shown` */
 }
 
 static u8 words_count(u64 bits)
@@ -829,8 +830,7 @@ static void say_sample_end(void)
 	if (rings_corrupt)
 		say_number(rings_corrupt, " invalid records of the kernel were skipped");
 	if (sampling.nhidden)
-		say_number(sampling.nhidden, " samples have no address, which only root may "
-					     "see");
+		say_number(sampling.nhidden, " samples have no address: only root may see it");
 	if (sampling.nskid)
 		say_number(sampling.nskid,
 			   " samples skidded into the kernel and have no address");
@@ -841,7 +841,7 @@ static void say_sample_end(void)
 			   " files on FUSE or network mounts were not read for symbols");
 	if (symbols.dropped || profile_sums.dropped)
 		say_number(symbols.dropped + profile_sums.dropped,
-			   " symbol names or values were left out: the tables are full");
+			   " symbol names or values were left out: gpustat's tables are full");
 }
 
 /* Prints the highest rate that the kernel allows, if --freq is higher. Returns false if it is

@@ -193,6 +193,6 @@ bool timing_print(void)
 	}
 	if (intervals_dropped())
 		say_number(intervals_dropped(),
-			   " CPU waits or system calls were left out: the table is full");
+			   " CPU waits or system calls were left out: gpustat's table is full");
 	return flush();
 }

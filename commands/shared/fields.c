@@ -275,8 +275,8 @@ static void columns_take(long fd)
 	}
 	is_long = str_find((struct str){ text, end }, LIT("field,instance,value"));
 	if (is_long != (o->npatterns == 0))
-		say_header(is_long ? "old rows were written without -f" :
-				     "old rows were written with -f");
+		say_header(is_long ? "the file was written without -f" :
+				     "the file was written with -f");
 	if (is_long || o->npatterns == 0)
 		return;
 	while (cell_next(&text, end, &title)) {

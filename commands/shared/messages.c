@@ -117,7 +117,7 @@ bool say_full(void)
 void say_dropped(void)
 {
 	if (!say_full() && without_room())
-		say_number(without_room(), " values were left out: the tables are full");
+		say_number(without_room(), " values were left out: gpustat's tables are full");
 }
 
 /* Prints, if --verbose was given, how many readings of sensors were not plausible, and the last of

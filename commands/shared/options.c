@@ -618,8 +618,8 @@ static const struct option {
 	OPTION(stat, '\0', WITH_STAT, BY(set_per_thread), "per-thread",
 	       HELP("count events per thread")),
 	OPTION(stat, '\0', WITH_STAT, BY(set_set),
-	       "set SET", HELP("count event sets in turn: SET is [ID:]NAME=EVENTS@10ms "
-		    "or ...@overflow:EVENT:N")),
+	       "set SET", HELP("count event sets in turn, each for 10 ms: [ID:]NAME=EVENTS@10ms, "
+		    "or until N counts of EVENT: ...@overflow:EVENT:N")),
 	OPTION(stat, '\0', WITH_STAT, TO(FLAG, totals),
 	       "summary", HELP("at the end also print the counts of the whole run")),
 	OPTION(stat, '\0', WITH_STAT, BY(set_cgroups), "for-each-cgroup PATHS", ""),
@@ -875,13 +875,12 @@ static const char *suitable_formats(void)
 
 enum { HELP_COLUMN = 24, HELP_WIDTH = 79 };
 
-/* Appends the words of a help text in lines of at most HELP_WIDTH columns, from the column
- * HELP_COLUMN on. from: index in b->p at which the first line starts. */
+/* Appends the words of a help text in lines of at most HELP_WIDTH columns; lines after the first
+ * begin at HELP_COLUMN. from: index in b->p at which the first line starts. */
 static void put_wrapped(struct buf *b, size_t from, struct str text)
 {
 	struct str word;
 
-	put_columns(b, from, HELP_COLUMN - 1);
 	while (str_word(&text, &word)) {
 		if (b->n - from + str_len(word) >= HELP_WIDTH) {
 			put_c(b, '\n');
@@ -909,7 +908,7 @@ static void put_option(struct buf *b, const struct option *o, u32 with)
 	struct str help = o->letter == 'o' ? str_z(format_help()) : option_part(o, false);
 	const struct option *as = helps ? alias_of(o, with) : NULL;
 	size_t from = b->n;
-	char text[] = "same as -X";
+	char text[] = "same as -X:";
 
 	put_z(b, o->letter ? "-" : "   ");
 	if (o->letter) {
@@ -918,12 +917,14 @@ static void put_option(struct buf *b, const struct option *o, u32 with)
 	}
 	put_z(b, " --");
 	put_str(b, option_spelling(o));
-	if (as && as->letter) {
-		text[sizeof(text) - 2] = as->letter;
-		help = str_z(text);
-	}
-	if (helps)
+	if (helps) {
+		put_columns(b, from, HELP_COLUMN - 1);
+		if (as && as->letter) {
+			text[sizeof(text) - 3] = as->letter;
+			put_wrapped(b, from, str_z(text));
+		}
 		put_wrapped(b, from, help);
+	}
 	put_c(b, '\n');
 }
 

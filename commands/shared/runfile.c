@@ -567,5 +567,5 @@ long runfile_seek(struct runfile *f, u64 at)
 void runfile_end(const struct runfile *f)
 {
 	if (f->bad > (f->silent ? 0 : MAX_REPORTED))
-		say_number(f->bad, " malformed line(s) of the input file were left out");
+		say_number(f->bad, " malformed lines of the input file were left out");
 }

@@ -317,9 +317,9 @@ static const struct runcase {
 	  "a device asleep: no temperature" },
 	{ NULL, "", "", fill_unmeasured, 3, "no value was measured", "clients without a busy time" },
 	{ NULL, "", "", fill_blind, 3, "GPU UNKNOWN - unread\n", "unreadable processes: UNKNOWN" },
-	{ NULL, "", "", fill_dropped, 3, "; 3 values were left out: the tables are full |",
+	{ NULL, "", "", fill_dropped, 3, "; 3 values were left out: gpustat's tables are full |",
 	  "lost values: UNKNOWN, not OK" },
-	{ NULL, "40", "", fill_dropped, 1, "; 3 values were left out: the tables are full |",
+	{ NULL, "40", "", fill_dropped, 1, "; 3 values were left out: gpustat's tables are full |",
 	  "lost values: still WARNING" },
 	{ NULL, "", "", fill_none, 3, "GPU UNKNOWN - no GPU was found\n", "no device" },
 };
@@ -362,7 +362,7 @@ static void t_runs(void)
 	child_check(run_alarm, 3, "\"state\":\"UNKNOWN\",\"message\":\"timeout\",\"values\":[]}\n",
 		    NULL, "JSON: a timeout");
 	out.cap = 320;
-	child_check(cmd_check, 1, "; 1 values were left out: the tables are full\",\"values\":["
+	child_check(cmd_check, 1, "; 1 values were left out: gpustat's tables are full\",\"values\":["
 		    "{\"value\":45.5,\"unit\":\"%\",\"name\":\"card0 busy\",\"state\":\"WARNING\","
 		    "\"warning\":\"40\",\"critical\":null}]}\n", NULL,
 		    "JSON: no room for a value");
@@ -394,7 +394,7 @@ static void t_long(void)
 	check(strstr(c->out, "name 299 299 C (warning), ") && strstr(c->out, " more; "),
 	      "300 values: the warning is first, values without room are counted");
 	check(strchr(c->out, '|') && !strchr(strchr(c->out, '|') + 1, '|') &&
-	      strstr(c->out, " values were left out: the tables are full |"),
+	      strstr(c->out, " values were left out: gpustat's tables are full |"),
 	      "300 values: values without perfdata are counted");
 }
 

@@ -310,7 +310,7 @@ def _(m):
     code, text, perf = ask(m, "-w", "80", "-c", "90")
     shown = len(metrics(perf))
     eq(code, 0, "exit")
-    check(f"; {120 - shown} values were left out: the tables are full" in text and re.search(r"; \d+ more", text), text)
+    check(f"; {120 - shown} values were left out: gpustat's tables are full" in text and re.search(r"; \d+ more", text), text)
 
 
 @test("values without room in the line are still checked")
@@ -321,10 +321,10 @@ def _(m):
         m.fd(100 + i, 5, dump("i915", 7, *[f"drm-engine-e{k}:\t0 ns" for k in range(60)], f"drm-engine-capacity-e59:\t{9 if i == 19 else 1}", pdev=pdev),
              link=f"/dev/dri/renderD{128 + i}")
     code, text, perf = ask(m, "-m", "engine.capacity", "-w", "5")
-    check(code == 1 and f"; {1200 - len(metrics(perf))} values were left out: the tables are full" in text, f"{code} {text}")
+    check(code == 1 and f"; {1200 - len(metrics(perf))} values were left out: gpustat's tables are full" in text, f"{code} {text}")
     m.fd(200, 5, dump("i915", 8, *[f"drm-engine-e{k}:\t0 ns" for k in range(700)], pdev="0000:01:00.0"))
     code, text, perf = ask(m, "-d", "card0", "-m", "engine.e0.busy")
-    check(len(metrics(perf)) == 1 and re.search("; [0-9]+ values were left out: the tables are full", text), f"beyond the registry's: {text}")
+    check(len(metrics(perf)) == 1 and re.search("; [0-9]+ values were left out: gpustat's tables are full", text), f"beyond the registry's: {text}")
 
 
 @test("files that could not be opened for lack of descriptors: UNKNOWN, unless a value that was read raises an alert")

@@ -247,7 +247,7 @@ static void t_endings(void)
 	fileio.error = 0;
 	opt = (struct opts){ .cmd = command("stat"), .out = { .lost = 3 } };
 	code = EX_OK;
-	check(run_cmd() == EX_OK && is_said("3 series or columns were left out: the tables are full\n"),
+	check(run_cmd() == EX_OK && is_said("3 series or columns were left out: gpustat's tables are full\n"),
 	      "end of a run: a message about columns without room");
 }
 

@@ -153,8 +153,13 @@ def _(_m):
         shown = text(c, "--help")
         check(not re.search(r" $", shown, re.M), f"{c}: a blank at the end of a line")
         helps = [h for letter, name, h in options(c) if h]
-        texts = [h for h in helps if not re.fullmatch("same as -.", h)]
+        texts = [h for h in helps if not h.startswith("same as -")]
         eq(sorted(set(texts)), sorted(texts), f"{c}: a help text twice")
+        by_letter = {letter: h for letter, name, h in options(c)}
+        for h in helps:
+            alias = re.fullmatch(r"same as -(\w): (.*)", h)
+            check(not alias or by_letter[alias[1]] == alias[2], f"{c}: the text of another option: {h}")
+            check(alias or not re.fullmatch(r"same as -\w", h), f"{c}: does not say what the option does: {h}")
         check("INTERVAL" in shown.splitlines()[0] or "INTERVAL" not in "".join(helps), f"{c}: takes no INTERVAL")
     check("append" not in text("plot", "--help"), "plot replaces its file")
 

@@ -149,7 +149,7 @@ static void t_full(void)
 	fileio.unread = 2;
 	check(without_room() == 3, "without_room() does not count files that could not be read");
 	say_dropped();
-	check_str(said(), "gpustat: 3 values were left out: the tables are full\n",
+	check_str(said(), "gpustat: 3 values were left out: gpustat's tables are full\n",
 	          "message about three lost values");
 	fileio.unread = 5;
 	say_dropped();

@@ -219,7 +219,7 @@ static void t_ends(void)
 	child_check(run_munin, 1, NULL, NULL, "munin after a failed reading: exit code 1");
 	measured = -1;
 	fill = fill_dropped;
-	child_check(run_munin, 0, values, "gpustat: 2 values were left out: the tables are full\n",
+	child_check(run_munin, 0, values, "gpustat: 2 values were left out: gpustat's tables are full\n",
 		    "munin reports lost values");
 	saves = false;
 	child_check(run_munin, 1, values, "2 values",

@@ -269,7 +269,7 @@ static void t_files(void)
 	check(playback_open(tmp_folder) == EX_FAIL && is_said("it is not a regular file"), "a folder");
 	check(playback_open("/nonexistent") == EX_FAIL && is_said("/nonexistent: "), "no such file");
 	check(open_text(DEV("0", "1", "1") "{\"kind\":\"dev") < 0 && !playback_next() &&
-	      playback.malformed == 1 && !playback_close() && is_said("1 malformed line(s) of the input file were left out"),
+	      playback.malformed == 1 && !playback_close() && is_said("1 malformed lines of the input file were left out"),
 	      "a cut last line");
 	playback_begin();
 	check(!playback_next() && playback.malformed == 1, "it counts once");

@@ -290,7 +290,7 @@ def malformed():
             check((f"  {bad} malformed" in title(p)) == (bad > 0), f"{name}: each counts once: {title(p)}")
             p.send(b"q")
             out = p.all().decode()
-            check((f"{bad} malformed line(s)" in out) == (bad > 0), f"{name}: {out[-200:]!r}")
+            check((f"{bad} malformed lines" in out) == (bad > 0), f"{name}: {out[-200:]!r}")
             eq(p.child.wait(t_top.PATIENCE), int(bad > 0), f"{name}: exit code")
 
 

@@ -421,7 +421,7 @@ static void t_command(void)
 	check(plot("", "-") == EX_OK && seen.n == 0, "an empty file: exit code 0");
 	check(plot(LONG "1\n2\n3\n4\n5\n", "-") == EX_FAIL &&
 	      is_said("-: line 4: the row does not match") &&
-	      !is_said("line 5") && is_said("5 malformed line(s) of the input file were left out\n"),
+	      !is_said("line 5") && is_said("5 malformed lines of the input file were left out\n"),
 	      "5 malformed lines: exit code 1, 3 messages and their number");
 	opt.nwords = 0;
 	check(cmd_plot() == EX_USAGE, "no file: exit code 2");

@@ -174,8 +174,8 @@ def _(d):
     machine.feature("plain")
     path = os.path.join(d, "run.csv")
     for old, args, why in ((b"x,y\n", ["-f", "dev"], b"no old column is a field of the records"),
-                           (b"dev,temp.edge\n", [], b"old rows were written with -f"),
-                           (machine.CSV_HEADER.encode() + b"\n", ["-f", "dev"], b"old rows were written without -f"),
+                           (b"dev,temp.edge\n", [], b"the file was written with -f"),
+                           (machine.CSV_HEADER.encode() + b"\n", ["-f", "dev"], b"the file was written without -f"),
                            (b"dev", ["-f", "dev"], b"the old header line is too long or has no end"),
                            (b"dev," * 20000 + b"dev\n", ["-f", "dev"], b"the old header line is too long or has no end"),
                            (b"dev," * 400 + b"dev\n", ["-f", "dev"], b"no old column is a field of the records")):

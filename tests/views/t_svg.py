@@ -233,7 +233,7 @@ for cut in cuts:
         bad.append((cut[:40], r.returncode, r.stderr, r.stdout[:200]))
 report(not bad, "a line that is not a record is reported, and the other lines are drawn", *bad)
 r = plot(good + b"x\n" * 7)
-report(r.returncode == 1 and r.stderr.count(b": line ") == 3 and b"7 malformed line(s)" in r.stderr, "of many bad lines the first ones are reported, and all are counted", r.stderr)
+report(r.returncode == 1 and r.stderr.count(b": line ") == 3 and b"7 malformed lines" in r.stderr, "of many bad lines the first ones are reported, and all are counted", r.stderr)
 bad = []
 for cut in b'a,b\n', b'"\n', b",,,,,,,,,,,,,,,,,\n", b'"a"b,,,,,,,,,,,,\n':
     r = plot(small + cut)
