@@ -423,7 +423,7 @@ static const struct derived {
 	u8 rule;
 } device_values[] = {
 	{ read_busy, "busy", "%",
-	  "busy time: the kernel's figure for the device, or that of its busiest engine",
+	  "busy time of the device: the kernel's figure, or that of its busiest engine",
 	  R_PERCENT },
 	{ read_idle, "idle", "%", "time in the deepest sleep", R_PERCENT },
 	{ read_used, "used", "bytes", "memory in use: video memory if it has any; all on APUs",
@@ -599,7 +599,7 @@ static const struct recommended {
 	  PROVIDER_GPU, read_driver, NULL, { NULL } },
 }, gpu_names[] = {
 	{ "GPU X utilization",
-	  "busy time of the GPU: the kernel's figure, or that of its busiest engine", "%",
+	  "busy time of the device: the kernel's figure, or that of its busiest engine", "%",
 	  R_PERCENT, PROVIDER_GPU, read_busy, NULL, { NULL } },
 	{ "GPU X vertex processors utilization",
 	  "time of vertex work: dedicated engines, or EUs by Intel's OA unit", "%",

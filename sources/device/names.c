@@ -195,7 +195,7 @@ static long lines_read(int fd, struct lookup *l, line_fn *line_do)
 	bool skips = false;
 	long r = 0;
 
-	for (u32 i = 0; i < MAX_CHUNKS && l->left; i++) {
+	for (u32 i = 0; l->left; i++) {
 		size_t rest = str_len(text);
 
 		memmove(b, text.p, rest);
@@ -204,6 +204,8 @@ static long lines_read(int fd, struct lookup *l, line_fn *line_do)
 		text = (struct str){ b, b + rest + (r > 0 ? r : 0) };
 		if (r <= 0)
 			break;
+		if (i == MAX_CHUNKS)
+			return -EFBIG;
 		while (l->left && line_next(&text, &line)) {
 			if (!skips)
 				line_do(l, line);
@@ -257,7 +259,10 @@ static void ids_read(struct lookup *l, const char *const *paths, line_fn *line_d
 
 		l->vendor = NO_VENDOR;
 		if (fd >= 0) {
-			files_note_error(lines_read((int)fd, l, line_do));
+			long r = lines_read((int)fd, l, line_do);
+
+			if (r < 0)
+				files_note_missing(*paths, r);
 			sys_close((int)fd);
 		}
 	}

@@ -27,8 +27,6 @@ enum {
 	FILE_BYTES = 8192,
 	PATH_BYTES = 512,
 	INST_BYTES = 80,
-	/* largest number of PCIe ports between a device and the root port; a switch has two */
-	MAX_PORTS = 16,
 };
 
 enum node_kind { N_CARD, N_RENDER, N_ACCEL, N_NVIDIA };
@@ -888,22 +886,28 @@ static void probe_msm(void *arg, const char *path, struct str star)
 }
 
 /* Calls each() for the sysfs folder of a device and then for those of the PCIe ports above it,
- * until it returns false. star: 0 for the device, 1 for the first port above it, and so on. */
+ * until it returns false. star: 0 for the device, 1 for the first port above it, and so on. A path
+ * has room for some 150 ports; a further one is counted as lost. */
 static void links_each(u32 device, bool (*each)(void *arg, const char *path, struct str star),
 		       void *arg)
 {
+	enum { ROOM = sizeof("/current_link_speed") };
 	char path[PATH_BYTES], number[8];
 
 	str_copy(path, sizeof(path), str_z(sysdirs[device].path));
-	for (u32 i = 0; i < MAX_PORTS && path[0]; i++) {
+	for (u32 i = 0; path[0]; i++) {
 		struct buf b = BUF_Z(number);
 
 		put_u64(&b, i);
 		if (!each(arg, path, str_z(buf_z(&b))))
 			return;
-		b = (struct buf){ .p = path, .n = strlen(path), .cap = sizeof(path) - 1 };
+		b = (struct buf){ .p = path, .n = strlen(path), .cap = sizeof(path) - ROOM };
 		put_z(&b, "/..");
 		buf_z(&b);
+		if (b.full) {
+			sysdirs[device].lost++;
+			return;
+		}
 	}
 }
 

@@ -581,9 +581,13 @@ static void elf_loads(struct file *f)
 {
 	const char *p;
 
-	for (u64 i = 0; f->nloads < MAX_LOADS && (p = elf_head(f, i)) != NULL; i++) {
+	for (u64 i = 0; (p = elf_head(f, i)) != NULL; i++) {
 		if (efield(f, p, P_TYPE) != 1 || !(efield(f, p, P_FLAGS) & 1)) /* PT_LOAD, PF_X */
 			continue;
+		if (f->nloads == MAX_LOADS) {
+			symbols.dropped++;
+			return;
+		}
 		f->loads[f->nloads++] = (struct load){ efield(f, p, P_OFFSET),
 						       efield(f, p, P_VADDR),
 						       efield(f, p, P_FILESZ) };
@@ -761,11 +765,12 @@ static void sections_find(const struct file *f, const char *const *names, struct
 	u64 table, table_n;
 
 	memset(to, 0, n * sizeof(*to));
-	for (; count < LEN(all) && (p = elf_section(f, count)) != NULL; count++)
+	for (; (p = elf_section(f, count)) != NULL && count < LEN(all); count++)
 		all[count] = (struct section){ (u32)efield(f, p, SH_NAME),
 					       (u32)efield(f, p, SH_LINK),
 					       efield(f, p, SH_ADDR), efield(f, p, SH_OFFSET),
 					       efield(f, p, SH_SIZE) };
+	symbols.dropped += p != NULL;
 	p = elf_section(f, f->section_names);
 	table = p ? efield(f, p, SH_OFFSET) : 0;
 	table_n = p ? efield(f, p, SH_SIZE) : 0;

@@ -152,6 +152,24 @@ static void t_find(void)
 	check(devices[5].named && !devices[10].named, "names of devices are searched for once");
 }
 
+/* An ids file that is larger than the part that is read: a file of holes takes no space. */
+static void t_endless(void)
+{
+	const u32 before = fileio.unread;
+	const u32 device = 11;
+
+	device_is("1234:5678");
+	shell("truncate -s $((4000 * 8192)) $D/pci.ids");
+	names_find(tmp_folder);
+	check_u64(fileio.unread - before, 0, "an ids file of 31 MiB is read to its end");
+	devices[device].named = false;
+	shell("truncate -s $((4097 * 8192)) $D/pci.ids");
+	names_find(tmp_folder);
+	check(fileio.unread > before && fileio.error == -EFBIG &&
+	      strstr(fileio.error_name, "pci.ids"),
+	      "an ids file of more than 32 MiB is reported");
+}
+
 /* --- selection -------------------------------------------------------------------------------- */
 
 static void t_has(void)
@@ -199,6 +217,7 @@ int main(void)
 	t_ids();
 	t_makers();
 	t_find();
+	t_endless();
 	t_has();
 	t_nearest();
 	shell("rm -rf \"$D\"");

@@ -758,6 +758,19 @@ static void t_link(void)
 	}
 }
 
+/* A device behind more ports than a path has room for. */
+static void t_ports(void)
+{
+	machine("amdgpu", "active\n");
+	shell("rm $D/sys/class/drm/card0/device; p=$D/sys/devices; "
+	      "for i in $(seq 200); do p=$p/p; mkdir -p $p; done; cd $D/sys/devices; "
+	      "for i in $(seq 200); do cd p; echo 16 >current_link_width; done; "
+	      "ln -s \"../../../devices${p#$D/sys/devices}\" $D/sys/class/drm/card0/device");
+	src_sysfs.start();
+	check(get(D_LINK_WIDTH, "") == 16 && sysdirs[1].lost == 1,
+	      "PCIe ports that no path reaches are counted as lost");
+}
+
 static void t_apu(void)
 {
 	static const struct { const char *leaf, *text; bool apu; } rows[] = {
@@ -963,6 +976,7 @@ int main(void)
 	t_equal_names();
 	t_throttle();
 	t_link();
+	t_ports();
 	t_apu();
 	t_mi300a();
 	t_owner();

@@ -28,7 +28,7 @@ bool user_may_see(u8 what)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-enum { ELF_CAP = 4096, TEXT_AT = 0x1000, TEXT_VADDR = 0x401000, TEXT_BYTES = 0x900 };
+enum { ELF_CAP = 8192, TEXT_AT = 0x1000, TEXT_VADDR = 0x401000, TEXT_BYTES = 0x900 };
 
 static struct elf {
 	u8 b[ELF_CAP];
@@ -348,6 +348,33 @@ static void t_holes(void)
 	e_field(512 + 3 * (size_t)esizes[SHDR][1], SH_SIZE, 1ull << 45);
 	e_field(512 + 5 * (size_t)esizes[SHDR][1], SH_SIZE, 1ull << 45);
 	check_u64(elf_read(elf.n), others + MAX_PLT, "a PLT of 32 TiB does not fill the table of symbols");
+}
+
+/* Files with as many code segments and sections as the tables have rows, and with one more. */
+static void t_full_tables(bool wide)
+{
+	const size_t at = 2048, segment = esizes[PHDR][wide], section = esizes[SHDR][wide];
+	u32 before;
+
+	for (size_t more = 0; more < 2; more++) {
+		before = symbols.dropped;
+		elf_make(wide, false, SHT_SYMTAB);
+		for (size_t i = 0; i < MAX_LOADS + more; i++)
+			memcpy(elf.b + at + i * segment, elf.b + esizes[EHDR][wide], segment);
+		elf.n = at + (MAX_LOADS + more) * segment;
+		e_field(0, E_PHOFF, at);
+		e_field(0, E_PHNUM, MAX_LOADS + more);
+		elf_read(elf.n);
+		check_u64(symbols.dropped - before, more, "a file with %zu code segments: lost", MAX_LOADS + more);
+		before = symbols.dropped;
+		plt_make(wide, false, wide ? 62 : 3, wide, false);
+		memcpy(elf.b + at, elf.b + 512, 7 * section);
+		elf.n = at + (MAX_SECTIONS + more) * section;
+		e_field(0, E_SHOFF, at);
+		e_field(0, E_SHNUM, MAX_SECTIONS + more);
+		elf_read(elf.n);
+		check_u64(symbols.dropped - before, more, "a file with %zu sections: lost", MAX_SECTIONS + more);
+	}
 }
 
 static void t_elf(bool wide, bool big)
@@ -1448,6 +1475,8 @@ int main(void)
 	t_absurd(true);
 	t_plt();
 	t_holes();
+	t_full_tables(true);
+	t_full_tables(false);
 	symtab.nsyms = 0;
 	symtab.text_n = 1;
 	make_root();
