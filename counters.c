@@ -145,14 +145,6 @@ const struct quantity quantities[D_COUNT] = {
 #define STORED(id, course, sign, range, sum) [D_##id] = { CO_##course, sign, RG_##range, sum },
 #include "quantities.h"
 };
-/* Comparisons in this file and in others depend on the order of the enumerators of enum desc that
- * is checked here. */
-_Static_assert(D_BUSY_PCT == 0 && D_CURFREQ == 6, "engines come first, see is_engine()");
-_Static_assert(D_CYCLES == D_BUSY_NS + 1 && D_TOTAL_CYCLES == D_BUSY_NS + 2 &&
-	       D_ALL_CYCLES == D_ALL_NS + 1 && D_SUM_CYCLES == D_SUM_NS + 1,
-	       "the same order in D_*, D_SUM_* and D_ALL_*");
-_Static_assert(D_ACTIVE - D_TOTAL == D_SUM_ACTIVE - D_SUM_TOTAL, "see sum_of_region()");
-_Static_assert(D_SUM_NS - D_SUM_BUSY == 4, "see sums_begin()");
 
 /* Returns the number of an unused row: the first freed row, otherwise the next new row; NONE if the
  * table is full. */

@@ -38,6 +38,16 @@ enum desc {
 	D_ALL_NS, D_ALL_CYCLES, D_ALL_TOTAL_CYCLES,
 	D_COUNT
 };
+/* Functions that compare enumerators depend on this order. A new row of quantities.h inside one of
+ * these ranges must suit the function. */
+_Static_assert(D_BUSY_PCT == 0 && D_CURFREQ == 6, "is_engine(): engines come first");
+_Static_assert(D_CYCLES == D_BUSY_NS + 1 && D_TOTAL_CYCLES == D_BUSY_NS + 2 &&
+	       D_ALL_CYCLES == D_ALL_NS + 1 && D_SUM_CYCLES == D_SUM_NS + 1,
+	       "sums of counters: D_*, D_SUM_* and D_ALL_* have the same order");
+_Static_assert(D_ACTIVE - D_TOTAL == D_SUM_ACTIVE - D_SUM_TOTAL, "sum_of_region()");
+_Static_assert(D_SUM_NS - D_SUM_BUSY == 4, "sums_begin()");
+_Static_assert(D_FREQ_RPN - D_FREQ_CUR == 10 && D_LINK_WIDTH - D_FAN == 6,
+	       "display_only() in sources/device/sysfs.c");
 
 /* Rules: how two readings become the value of a perf event, a named counter or a counter of the
  * host. */

@@ -78,9 +78,10 @@ enum {
 
 /* Quantities that the state file keeps from run to run; for clients, only those up to D_CAPACITY.
  * Their order is part of the file format. */
-static const u8 kept[] = { D_BUSY_NS, D_CYCLES, D_TOTAL_CYCLES, D_GPU_BUSY_US, D_IDLE_MS, D_ENERGY,
-			   D_FREQ_SPENT, D_CAPACITY, D_ALL_NS, D_ALL_CYCLES, D_ALL_TOTAL_CYCLES };
 enum { KEPT_CAPACITY = 7 };
+static const u8 kept[] = { D_BUSY_NS, D_CYCLES, D_TOTAL_CYCLES, D_GPU_BUSY_US, D_IDLE_MS, D_ENERGY,
+			   D_FREQ_SPENT, [KEPT_CAPACITY] = D_CAPACITY,
+			   D_ALL_NS, D_ALL_CYCLES, D_ALL_TOTAL_CYCLES };
 
 static TABLE(char, loaded, STATE_BYTES, 16 << 10, "bytes of the state file");
 static TABLE(char, saving, STATE_BYTES, 16 << 10, "bytes of the state file");
