@@ -10,10 +10,10 @@
 struct instance {
 	u32 at;
 	u16 next;
-	u8 n, place; /* place: IN_*, the kind of memory, if the name is that of a region */
+	u8 n, region; /* region: IN_*, the kind of memory, if the name is that of a region */
 };
-/* Kinds of memory regions: main memory, video memory, memory on the chip. place_of() determines the
- * kind by the region's name. */
+/* Kinds of memory regions: main memory, video memory, memory on the chip. region_kind() determines
+ * the kind by the region's name. */
 enum { IN_MAIN, IN_VRAM, IN_CHIP };
 
 enum {
@@ -167,7 +167,7 @@ struct str inst_name(u16 inst)
 
 /* Returns the kind of a memory region (IN_*), by its name. amdgpu's small on-chip memories
  * (IN_CHIP) are not counted as memory in use. */
-static u8 place_of(struct str name)
+static u8 region_kind(struct str name)
 {
 	if (str_among(name, "gds gws oa doorbell mmioremap") < 5)
 		return IN_CHIP;
@@ -191,7 +191,7 @@ static u16 inst_id(struct str s, bool add)
 	    !table_has(&reg_tables.name_bytes, reg.name_used + n))
 		return MAX_INSTANCES;
 	i = (u16)++reg.nnames;
-	reg.names[i].place = place_of(s);
+	reg.names[i].region = region_kind(s);
 	memcpy(reg.name_bytes + reg.name_used, s.p, n);
 	reg.names[i].at = reg.name_used;
 	reg.names[i].n = (u8)n;
@@ -352,7 +352,7 @@ static void set_flags(struct counter *c, u8 flags)
 
 static bool has_history(u8 flags)
 {
-	return flags & (CF_RATE | CF_BIG);
+	return flags & (CF_RATE | CF_HISTORY);
 }
 
 struct history *reg_history(const struct counter *c)
@@ -423,7 +423,7 @@ static bool set_now(struct counter *c, u64 v)
 		flags |= CF_KIB;
 	} else if ((n = history_alloc()) != NONE) {
 		*at = n;
-		flags |= CF_BIG;
+		flags |= CF_HISTORY;
 		reg.histories[n].now = v;
 	} else {
 		return false;
@@ -523,7 +523,7 @@ static struct counter *counter_add(struct entity *e, u8 desc, u16 inst, struct c
 		return NULL;
 	}
 	reg.lines[c->line].v[c->slot] = history;
-	set_flags(c, quantities[desc].course ? CF_RATE : needs_history ? CF_BIG : 0);
+	set_flags(c, quantities[desc].course ? CF_RATE : needs_history ? CF_HISTORY : 0);
 	return c;
 }
 
@@ -1099,14 +1099,14 @@ static void add_resident(struct resident *sum, const struct entity *e, u32 line,
 	const struct slots *k = line_slots(line);
 	const struct line *l = &reg.lines[line];
 	u16 inst = k->inst[slot];
-	u8 place = inst ? reg.names[inst].place : IN_MAIN;
+	u8 region = inst ? reg.names[inst].region : IN_MAIN;
 
-	if (!(l->flags[slot] & CF_SEEN) || place == IN_CHIP ||
+	if (!(l->flags[slot] & CF_SEEN) || region == IN_CHIP ||
 	    (k->desc[slot] == D_SUM_RESIDENT && reg_find(e, D_RESIDENT, inst)))
 		/* the device's own count of a region is used instead of the sum over its clients */
 		return;
 	sum->any = true;
-	if (place == IN_VRAM) {
+	if (region == IN_VRAM) {
 		sum->any_vram = true;
 		sum->vram += slot_now(l, slot);
 	} else {

@@ -294,7 +294,7 @@ static void pdata_preamble(void)
 
 	/* Adds the name [unknown] for tasks of other PID namespaces, which have TID 0 here: perf
 	 * would call them swapper. */
-	if (symbols_nested())
+	if (symbols_in_pid_namespace())
 		pdata_map(&others);
 	if (symbols_kernel(&kernel))
 		pdata_map(&kernel);

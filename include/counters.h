@@ -101,7 +101,7 @@ enum {
 	CF_OLD = 8,
 	/* the value is stored in the member `now` of a struct history, because it exceeds 32 bits
 	 * or is a sum */
-	CF_BIG = 16,
+	CF_HISTORY = 16,
 	CF_KIB = 32, /* the stored value is in KiB, not in bytes */
 	/* the value was stored with PUT_WEAK: another PUT_WEAK of the same reading replaces it */
 	CF_WEAK = 64,
@@ -549,7 +549,7 @@ struct count {
 	bool live; /* for a virtual counter: it is enabled, and was read at least once since then */
 	bool off;        /* the count is disabled at present */
 	u64 last;        /* for a virtual counter: its value at the last reading */
-	i64 on_since;    /* for a virtual counter: time in ns of the last reading, or of enabling */
+	i64 read_at;     /* for a virtual counter: time in ns of the last reading, or of enabling */
 	/* the ring buffer of this count is mapped; other counts on the same CPU write to it, too */
 	bool ring;
 	u64 id;          /* id of the event in the kernel, which samples contain */

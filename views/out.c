@@ -710,9 +710,9 @@ struct cellargs {
 
 /* A predefined column of format line. width is the minimum, in characters: the values of the first
  * sample may make the column wider. The column ENGINES gets the rest of the line. */
-struct layout {
+struct line_column {
 	u16 kinds;         /* bits W_*: the kinds of records that have the column */
-	u8 width, flags;   /* flags: bits of enum layout_flags */
+	u8 width, flags;   /* flags: bits of enum line_flags */
 	const char *title;
 	/* name of the field that the cell shows, passed to put() as cellargs.field; NULL if put()
 	 * chooses the fields itself */
@@ -720,7 +720,7 @@ struct layout {
 	void (*put)(struct buf *b, const struct record *r, struct cellargs a);
 };
 
-enum layout_flags {
+enum line_flags {
 	RIGHT = 1,
 	LIST = 2, /* the column is shown only by the command `list` */
 	/* A column with one of these flags is shown only if the run has what the flag names: sites,
@@ -1192,7 +1192,7 @@ static void cell_missing(struct buf *b, const struct record *r, struct cellargs 
 /* Kinds of records about GPUs, as bits W_*. */
 #define GPUS (W_DEVICE | W_CLIENT | W_CGROUP | W_PROCESS)
 
-static const struct layout layouts[] = {
+static const struct line_column line_columns[] = {
 	{ W_DEVICE, 5, LIST, "DEV", "dev", cell_member },
 	{ W_DEVICE, 6, LIST, "DRIVER", "driver", cell_member },
 	{ W_DEVICE, 4, LIST, "PDEV", "pdev", cell_member },
@@ -1319,7 +1319,7 @@ static const struct layout layouts[] = {
 };
 
 /* Returns whether the column of format line would be empty in every line of this run. */
-static bool layout_is_empty(const struct out *o, const struct layout *l)
+static bool line_column_is_empty(const struct out *o, const struct line_column *l)
 {
 	int has = (o->sites ? SITES : 0) | (o->repeats ? REPEATS : 0) | (o->sets ? SETS : 0) |
 		  (o->reports ? REPORTS : 0) | (o->contexts ? CONTEXTS : 0);
@@ -1418,25 +1418,26 @@ static const struct val *summary_before(const struct record *r, size_t i)
 static size_t line_cell(struct buf *b, const struct out *o, const struct record *r, struct cell *c,
 			u16 width)
 {
-	const struct layout *layout = c->layout;
-	size_t from = b->n, i = layout ? r->n : cell_find(c, r);
+	const struct line_column *predefined = c->predefined;
+	size_t from = b->n, i = predefined ? r->n : cell_find(c, r);
 	const struct val *v;
 
 	if (i < r->n && r->f[i].v.type == V_INT && r->f[i].col->shape != S_LIST) {
 		put_human(b, r->f[i].v); /* a fast path for records with many counters */
 		return b->n - from;
 	}
-	if (layout)
-		layout->put(b, r, (struct cellargs){ layout->field, width, HAS(stat) && o->grouped,
-						     cell_known(c, r) });
+	if (predefined)
+		predefined->put(b, r,
+				(struct cellargs){ predefined->field, width,
+						   HAS(stat) && o->grouped, cell_known(c, r) });
 	else if (!o->inner && !o->npatterns && is_time(c->col) && (v = summary_before(r, i)))
 		put_str(b, v->s);
 	else
 		put_field(b, o, r, i, ',', put_cell);
-	if (layout && layout->put == cell_engines)
+	if (predefined && predefined->put == cell_engines)
 		return engines.width - 1;
 	/* the value is an empty text: write "-", so that the cell is not empty */
-	if (!layout && b->n == from)
+	if (!predefined && b->n == from)
 		put_c(b, '-');
 	return text_width((struct str){ b->p + from, b->p + b->n });
 }
@@ -1530,10 +1531,10 @@ static void line_layout(struct out *o, const struct record *r)
 		c->col = column_named(UINT32_MAX, "time");
 	if (has_summary_column(o) && (c = cell_add(o, 0, (struct str)STR("STAT"))))
 		c->pattern = &summary_pattern;
-	for (const struct layout *l = layouts; l < layouts + LEN(layouts); l++)
+	for (const struct line_column *l = line_columns; l < line_columns + LEN(line_columns); l++)
 		if (l->kinds & 1 << o->kind && !!(l->flags & LIST) == o->list &&
-		    !layout_is_empty(o, l) && (c = cell_add(o, o->ncells, str_z(l->title)))) {
-			c->layout = l;
+		    !line_column_is_empty(o, l) && (c = cell_add(o, o->ncells, str_z(l->title)))) {
+			c->predefined = l;
 			c->col = column_named(1u << o->kind, l->field);
 			c->width = l->width;
 			c->right = l->flags & RIGHT;
@@ -1672,7 +1673,7 @@ static struct buf cell_buf(void)
 
 static bool is_engines(const struct cell *c)
 {
-	return c->layout && c->layout->put == cell_engines;
+	return c->predefined && c->predefined->put == cell_engines;
 }
 
 static void raise_width(u16 *width, size_t w)
@@ -1775,7 +1776,7 @@ static struct cell *optional_cell(struct out *o)
 	for (size_t i = 0; i < o->ncells; i++) {
 		struct cell *c = cell_at(o, i);
 
-		if (c->hidden || !c->layout || !(c->layout->flags & OPTIONAL))
+		if (c->hidden || !c->predefined || !(c->predefined->flags & OPTIONAL))
 			continue;
 		if (c->known)
 			other = c;
@@ -1905,7 +1906,7 @@ static void line_turn_page(struct out *o)
 
 			c->needed = c->least = 0;
 			c->known = false;
-			c->width = c->layout ? c->layout->width : c->width;
+			c->width = c->predefined ? c->predefined->width : c->width;
 		}
 	}
 	o->sample_lines = 0;
@@ -2787,7 +2788,8 @@ size_t out_default_fields(const struct out *o, struct str words[MAX_WORDS], u32 
 	if ((!line && !table) || o->npatterns || !(1u << o->kind & GPUS))
 		return 0;
 	*when = table ? W_TABLE | W_LABEL | W_ID : 0;
-	for (const struct layout *l = layouts; l < layouts + LEN(layouts) && n < MAX_WORDS; l++)
+	for (const struct line_column *l = line_columns;
+	     l < line_columns + LEN(line_columns) && n < MAX_WORDS; l++)
 		if (line && l->kinds & 1 << o->kind && !(l->flags & LIST) &&
 		    l->put != cell_engines)
 			words[n++] = str_z(l->field);

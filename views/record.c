@@ -179,12 +179,12 @@ const struct column columns[] = {
 	{ NULL, "socket", S_SCALAR, U_NONE, L_SOCKET,
 	  W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL,
 	  "the package, with --per-socket and parts of packages" },
-#define PLACE(name, id, what) { NULL, name, S_SCALAR, U_NONE, id, \
+#define SITE_PART(name, id, what) { NULL, name, S_SCALAR, U_NONE, id, \
 	W_EVENT | BOTH | W_TABLE | W_ID | W_SPARSE | W_LABEL, what }
-	PLACE("die", L_DIE, "the die, with --per-die and parts of dies"),
-	PLACE("cluster", L_CLUSTER, "the cluster of cores, with --per-cluster"),
-	PLACE("cache", L_CACHE, "the first CPU that has the cache, with --per-cache"),
-	PLACE("node", L_NODE, "the NUMA node, with --per-node"),
+	SITE_PART("die", L_DIE, "the die, with --per-die and parts of dies"),
+	SITE_PART("cluster", L_CLUSTER, "the cluster of cores, with --per-cluster"),
+	SITE_PART("cache", L_CACHE, "the first CPU that has the cache, with --per-cache"),
+	SITE_PART("node", L_NODE, "the NUMA node, with --per-node"),
 	{ NULL, "pid", S_SCALAR, U_NONE, L_PID, W_EVENT | BOTH | W_ID | W_LABEL,
 	  "the process, if threads are separate" },
 	{ NULL, "pid", S_SCALAR, U_NONE, L_PID, W_SAMPLE | BOTH | W_ID | W_EXPLICIT,

@@ -460,7 +460,7 @@ struct cell {
 	u16 place;
 	/* format line: predefined column whose function put() writes the cell; NULL if the cell has
 	 * only the value of a field */
-	const struct layout *layout;
+	const struct line_column *predefined;
 	/* Widths of the column in characters. width: used for output; needed: of the widest value;
 	 * least: that ENGINES needs if idle engines are not shown. */
 	u16 width, needed, least;

@@ -35,7 +35,7 @@ void close_files(void)
 {
 	if (opt.no_sandbox)
 		return;
-	sandbox_close_files();
+	sandbox_begin_files();
 	sandbox_folder(sink_folder(), true);
 }
 

@@ -405,7 +405,7 @@ void oadevice_masks(struct oadevice *d, struct str reply, u64 *subslices, u64 *e
 /* Keys of xe's HWCONFIG table, each with the equation variable that it sets on Xe2 and later. If
  * per_slice is true, the value is multiplied by the number of slices. As in Mesa:
  * intel_hwconfig_process_table() in src/intel/dev/intel_hwconfig.c. */
-enum { MAX_SLICES = 1 };
+enum { HWCONFIG_MAX_SLICES = 1 };
 static const struct {
 	u8 key, var;
 	bool per_slice;
@@ -435,7 +435,7 @@ static u64 hwconfig_value(struct str table, u32 key)
 /* Sets the GPU's numbers of pipes and of threads per EU from xe's reply to the query HWCONFIG. */
 void oadevice_hwconfig(struct oadevice *d, struct str reply)
 {
-	u64 slices = hwconfig_value(reply, MAX_SLICES);
+	u64 slices = hwconfig_value(reply, HWCONFIG_MAX_SLICES);
 
 	for (size_t i = 0; i < LEN(hwconfig_keys) && d->platform && d->platform->gen >= 2000; i++) {
 		u64 v = hwconfig_value(reply, hwconfig_keys[i].key);

@@ -119,7 +119,7 @@ struct sandbox {
 };
 extern struct sandbox sandbox;
 
-void sandbox_close_files(void);
+void sandbox_begin_files(void);
 void sandbox_folder(i32 fd, bool write);
 bool sandbox_file(const char *path, bool write);
 bool sandbox_ioctl(i32 fd, u32 request);

@@ -392,7 +392,7 @@ struct sandbox sandbox = { .filter = -ECANCELED, .landlock = -ECANCELED };
 
 /* Starts a set of Landlock rules. After sandbox_enter() only the files and folders with a rule may
  * be opened. Stores the ABI version, or -errno, in sandbox.landlock. */
-void sandbox_close_files(void)
+void sandbox_begin_files(void)
 {
 	struct landlock_rights r = { 0 };
 	long abi = sandbox.landlock = sys_landlock_abi();

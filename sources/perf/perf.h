@@ -269,7 +269,7 @@ bool symbols_restricted(void); /* true if the user may not see some of the recor
 u32 symbols_feed(const struct prec *r);
 void symbols_task(u32 pid, u32 tid);
 struct str symbols_comm(u32 pid, u32 tid);
-bool symbols_nested(void);
+bool symbols_in_pid_namespace(void);
 bool symbols_kernel(struct prec *r);
 void symbols_modules(void (*show)(const struct prec *r));
 void symbols_file(const struct prec *r);

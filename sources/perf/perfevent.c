@@ -790,7 +790,7 @@ static bool update_virtual(struct count *c, i64 t)
 		c->live = true;
 		/* no value until the next reading: the count is the difference of two readings */
 		c->state = CS_UNREADABLE;
-		c->on_since = t;
+		c->read_at = t;
 	} else if (v < c->last) {
 		c->state = CS_BACKWARDS;
 	} else {
@@ -804,8 +804,8 @@ static void read_virtual(struct count *c, i64 t)
 {
 	if (c->off || !update_virtual(c, t))
 		return;
-	c->now.enabled = c->now.running += (u64)(t - c->on_since);
-	c->on_since = t;
+	c->now.enabled = c->now.running += (u64)(t - c->read_at);
+	c->read_at = t;
 }
 
 static void switch_virtual(struct count *c, bool on)
@@ -818,7 +818,7 @@ static void switch_virtual(struct count *c, bool on)
 	c->live = false;
 	if (on && update_virtual(c, t))
 		c->state = CS_COUNTED;
-	c->on_since = t;
+	c->read_at = t;
 }
 
 /* Enables the trigger event of an event set until its next overflow. Then the kernel disables the

@@ -86,7 +86,8 @@ static struct {
 	/* kernel_hidden, tasks_hidden: the user may not see addresses of the kernel, or of other
 	 * users' tasks */
 	bool kernel_hidden, tasks_hidden;
-	u8 nested; /* stored result of symbols_nested(): 2: true; 1: false; 0: not known yet */
+	/* stored result of symbols_in_pid_namespace(): 2: true; 1: false; 0: not known yet */
+	u8 pid_namespace;
 	bool by_task;    /* true: all events belong to tasks, not to CPUs */
 	/* time (ns of CLOCK_MONOTONIC) when records were last lost; gpustat may not know of
 	 * processes that started or ended before */
@@ -481,7 +482,7 @@ struct file {
 	u8 machine;       /* e_machine of the ELF file if it is below 256, else 0 */
 	u16 section_names; /* number of the ELF section that has the names of all sections */
 	bool fresh;       /* true: the file was mapped during the measurement */
-	bool far;         /* true: the file was counted in symbols.remote */
+	bool remote;      /* true: the file was counted in symbols.remote */
 	bool id_known;    /* true: id and id_n were read; id_n 0: the file has no build ID */
 	u8 id_n, id[BUILD_ID_BYTES];
 	u8 nloads;
@@ -855,10 +856,10 @@ static u64 plt_name(const struct file *f, u32 i)
 static struct {
 	struct str path;
 	/* device numbers of the file systems that are known to answer: see is_remote() */
-	u64 near[3];
+	u64 local[3];
 	bool listed;  /* true: the mountinfo file lists at least one mount */
 	bool rooted;  /* true: the mountinfo file lists a mount at / */
-	bool far;     /* true: path is below a mount whose server may not answer */
+	bool remote;  /* true: path is below a mount whose server may not answer */
 } mounts_check;
 
 static u64 device_number(u32 major_, u32 minor_)
@@ -868,8 +869,8 @@ static u64 device_number(u32 major_, u32 minor_)
 
 static bool is_local(u64 device)
 {
-	return device == mounts_check.near[0] || device == mounts_check.near[1] ||
-	       device == mounts_check.near[2];
+	return device == mounts_check.local[0] || device == mounts_check.local[1] ||
+	       device == mounts_check.local[2];
 }
 
 /* True if a path is below a mount point. mountinfo writes a blank or a backslash in a mount point
@@ -885,7 +886,7 @@ static bool path_crosses(struct str path, struct str point)
 }
 
 /* Parses a line of proc_pid_mountinfo(5): id parent major:minor root point options... - type source
- * options. Sets mounts_check.far if mounts_check.path is below the mount point, and the mount is
+ * options. Sets mounts_check.remote if mounts_check.path is below the mount point, and the mount is
  * FUSE or a network file system. */
 static void mount_line(struct str line)
 {
@@ -906,7 +907,7 @@ static void mount_line(struct str line)
 	if (path_crosses(mounts_check.path, words[4]) &&
 	    !is_local(device_number((u32)major_, (u32)minor_)))
 		while (str_word(&kinds, &kind))
-			mounts_check.far |= glob_match(kind, word, NULL);
+			mounts_check.remote |= glob_match(kind, word, NULL);
 }
 
 static u64 known_device(int dir, const char *path)
@@ -926,15 +927,15 @@ static bool is_remote(const char *root, const char *mounts, const struct file *f
 	u64 device = known_device(roots.proc, root);
 
 	mounts_check.path = f->path;
-	mounts_check.near[0] = known_device(AT_FDCWD, "/");
-	mounts_check.near[1] = known_device(AT_FDCWD, ".");
-	mounts_check.near[2] = f->fresh ? device_number(f->major, f->minor) : 0;
-	mounts_check.listed = mounts_check.rooted = mounts_check.far = false;
+	mounts_check.local[0] = known_device(AT_FDCWD, "/");
+	mounts_check.local[1] = known_device(AT_FDCWD, ".");
+	mounts_check.local[2] = f->fresh ? device_number(f->major, f->minor) : 0;
+	mounts_check.listed = mounts_check.rooted = mounts_check.remote = false;
 	each_line(mounts, mount_line);
 	/* If the root of a process is a folder inside a mount, mountinfo lists no mount at /. Then
 	 * the root's device number is tested, which is that of the mount: only disks have a major
 	 * number. */
-	return mounts_check.far ||
+	return mounts_check.remote ||
 	       (mounts_check.listed && !mounts_check.rooted && device && device <= UINT32_MAX &&
 		!is_local(device));
 }
@@ -981,8 +982,8 @@ static int open_regular(const char *root, const char *mounts, struct file *f, bo
 	if (b.full)
 		return -1;
 	if (is_remote(root, mounts, f)) {
-		symbols.remote += !f->far;
-		f->far = true;
+		symbols.remote += !f->remote;
+		f->remote = true;
 		return -1;
 	}
 	path[b.n] = '\0';
@@ -1012,8 +1013,8 @@ static int open_mapped(const struct file *f, u32 pid, const struct map *m)
 	put_address(&b, m->start);
 	put_c(&b, '-');
 	put_address(&b, m->end);
-	fd = f->far ? -1 : reopen_regular(sys_openat(roots.proc, buf_z(&b), O_PATH), f, true);
-	if (fd >= 0 || f->far || !f->ino)
+	fd = f->remote ? -1 : reopen_regular(sys_openat(roots.proc, buf_z(&b), O_PATH), f, true);
+	if (fd >= 0 || f->remote || !f->ino)
 		return fd;
 	task_path(path, pid, "/exe");
 	return reopen_regular(sys_openat(roots.proc, path, O_PATH), f, true);
@@ -1078,7 +1079,7 @@ static bool file_crc(int fd, u32 *crc)
  * belong to f, as when .gnu_debuglink names f itself, or has no symbols. */
 static bool debug_open(struct file *f, const struct buf *path, const u32 *crc)
 {
-	struct file d = { .path = str_of(path->p, path->n), .links = true, .far = true };
+	struct file d = { .path = str_of(path->p, path->n), .links = true, .remote = true };
 	u32 found;
 
 	d.fd = path->full ? -1 : open_regular("self/root", "self/mountinfo", &d, false);
@@ -1672,9 +1673,9 @@ static void jit_begin(struct proc *p)
 {
 	char path[48];
 	struct buf b = BUF(path);
-	/* only.far says that the file was counted in symbols.remote already, so that it is not
+	/* only.remote says that the file was counted in symbols.remote already, so that it is not
 	 * counted */
-	struct file *f, only = { .far = true };
+	struct file *f, only = { .remote = true };
 	u64 inner;
 	u32 owner = jit_owner(p->id, &inner), i;
 	int fd;
@@ -1921,17 +1922,17 @@ void symbols_task(u32 pid, u32 tid)
 /* True if TID 0 in a record can mean a task of another PID namespace, and not only an idle task. It
  * cannot if gpustat runs in the first PID namespace, which contains all others and has the number
  * PROC_PID_INIT_INO of the kernel. */
-bool symbols_nested(void)
+bool symbols_in_pid_namespace(void)
 {
 	static const char first[] = "pid:[4026531836]";
 	char b[sizeof(first)];
 
-	if (!symtab.nested) {
+	if (!symtab.pid_namespace) {
 		long n = sys_readlinkat(roots.proc, "self/ns/pid", b, sizeof(b));
 
-		symtab.nested = n > 0 && !str_is(str_of(b, (size_t)n), first) ? 2 : 1;
+		symtab.pid_namespace = n > 0 && !str_is(str_of(b, (size_t)n), first) ? 2 : 1;
 	}
-	return symtab.nested == 2;
+	return symtab.pid_namespace == 2;
 }
 
 /* Returns the name of a task; empty if unknown. */
@@ -1939,7 +1940,7 @@ struct str symbols_comm(u32 pid, u32 tid)
 {
 	const struct proc *p = tid ? proc_named(pid, tid) : NULL;
 
-	if (!tid && symbols_nested())
+	if (!tid && symbols_in_pid_namespace())
 		return (struct str){ 0 };
 	if (!tid)
 		return (struct str)STR("swapper");

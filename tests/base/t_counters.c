@@ -426,8 +426,8 @@ static void t_regions(void)
 	};
 
 	for (size_t i = 0; i < LEN(rows); i++)
-		check((place_of(str_z(rows[i].name)) == IN_CHIP) == rows[i].chip &&
-		      (place_of(str_z(rows[i].name)) == IN_VRAM) == rows[i].vram,
+		check((region_kind(str_z(rows[i].name)) == IN_CHIP) == rows[i].chip &&
+		      (region_kind(str_z(rows[i].name)) == IN_VRAM) == rows[i].vram,
 		      "region '%s' has the right kind", rows[i].name);
 	for (unsigned i = 0; i < D_COUNT; i++)
 		if (is_engine((u8)i) && is_region((u8)i))

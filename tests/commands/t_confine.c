@@ -35,7 +35,7 @@ static i32 folder = -1, folder_given, requests;
 static long begin_result;
 
 void sandbox_enter(u16 calls, i32 child) { entered++; given_groups = calls; folders += child == 9; }
-void sandbox_close_files(void) { closed++; }
+void sandbox_begin_files(void) { closed++; }
 void sandbox_folder(i32 fd, bool write) { folder_given = write ? fd : -2; }
 bool sandbox_ioctl(i32 fd, u32 request) { requests += fd == 5 && request == VCIO_REQUEST; return true; }
 void nvidia_admit(void) { admitted++; }

@@ -116,7 +116,7 @@ void timing_begin(i32 child) { step(child == 9 ? "begin" : "child"); }
 void timing_handle(const struct prec *r) { step(r->type == PR_SAMPLE ? "timed" : "other"); }
 bool timing_print(void) { step("print"); return !fake.show_fails; }
 void symbols_modules(void (*found)(const struct prec *r)) { (void)found; }
-bool symbols_nested(void) { return false; }
+bool symbols_in_pid_namespace(void) { return false; }
 void symbols_file(const struct prec *r) { step(r->name.p); }
 bool open_roots(bool needed) { return !needed && !fake.no_roots; }
 int open_control(struct measure *m) { return m->control == -1 ? -1 : EX_FAIL; }

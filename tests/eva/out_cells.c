@@ -8,7 +8,7 @@
 int main(void)
 {
 	struct buf b = any_start();
-	const struct layout *l = &layouts[any_to(LEN(layouts) - 1)];
+	const struct line_column *l = &line_columns[any_to(LEN(line_columns) - 1)];
 	struct cellargs a = { .field = l->field, .width = (u16)any(), .grouped = any_bool() };
 
 	if (any_bool()) {

@@ -1,6 +1,6 @@
 /* out_table.c - views/out.c: any record in a table, a line, plain or CSV, after any other records.
  * Initially the table has any valid cells: at most MAX_CELLS, each shown at most once, from a
- * pattern, a row of layouts[] or a column.
+ * pattern, a row of line_columns[] or a column.
  * eva: -kernel-warn-key parser:decimal-float=inactive -warn-special-float none -eva-precision 0 -eva-domains symbolic-locations -eva-plevel 700 -eva-slevel 0 -eva-split-return auto
  * SPDX-License-Identifier: MIT */
 #include "out.h"
@@ -13,7 +13,7 @@ static void any_cell(struct cell *c)
 	c->inst_n = (u8)any_to(MAX_NAME);
 	c->pattern = any_bool() ? &patterns[any_to(PATTERNS - 1)] : any_bool() ? &summary_pattern : NULL;
 	c->order = (u16)any();
-	c->layout = any_bool() ? &layouts[any_to(LEN(layouts) - 1)] : NULL;
+	c->predefined = any_bool() ? &line_columns[any_to(LEN(line_columns) - 1)] : NULL;
 	c->place = (u16)any();
 	c->leaf = c->col && any_bool();
 	c->width = (u16)any();

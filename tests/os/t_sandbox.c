@@ -340,7 +340,7 @@ static void add_rules(void)
 	char path[32];
 	int fds[2];
 
-	sandbox_close_files();
+	sandbox_begin_files();
 	add_folder("read", false);
 	add_folder("write", true);
 	if (!sandbox_file(in_folder("in"), false) || !sandbox_file(in_folder("out"), true) ||

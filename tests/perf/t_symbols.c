@@ -921,16 +921,16 @@ static void t_nested(void)
 	u64 o;
 
 	for (int nested = 0; nested < 2; nested++) {
-		symtab.nested = 0;
+		symtab.pid_namespace = 0;
 		unlinkat(roots.proc, "self/ns/pid", 0);
 		mkdirat(roots.proc, "self/ns", 0755);
 		if (symlinkat(links[nested], roots.proc, "self/ns/pid"))
 			abort();
-		check(symbols_nested() == nested, "%s", links[nested]);
+		check(symbols_in_pid_namespace() == nested, "%s", links[nested]);
 		check_str(symbols_comm(0, 0), nested ? "" : "swapper",
 		          "comm of PID 0, inside and outside of a PID namespace");
 	}
-	symtab.nested = 0;
+	symtab.pid_namespace = 0;
 	symbols_feed(&(struct prec){ .type = PR_MMAP2, .mode = PM_USER, .prot = 5, .who = 0, .at = 0x401000, .len = 0x1000,
 				     .pgoff = 0x1000, .name = STR("/bin/prog") });
 	check(!symbol_find(0, 0x401100, PM_USER, &s, &m, &o) && m.p == m.e,
