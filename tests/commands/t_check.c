@@ -5,7 +5,7 @@
 #define replay(...) replay_command(__VA_ARGS__)
 #include <stdbool.h>
 #include "sys.h"
-static bool no_timers; /* a kernel without CONFIG_POSIX_TIMERS */
+static bool no_timers; /* the kernel has no CONFIG_POSIX_TIMERS */
 #define sys_alarm(ns) (no_timers ? -ENOSYS : sys_alarm(ns))
 #include "../../commands/check.c"
 #undef check
@@ -17,7 +17,7 @@ struct record rec;
 struct buf out;
 
 static int measured = -1;          /* what live_measure() returns */
-static const char *hidden;         /* why processes cannot be seen */
+static const char *hidden;         /* why processes are hidden; NULL: they are not */
 static void (*fill)(void);         /* makes the devices */
 
 int live_measure(struct recopts *ro)
@@ -71,7 +71,7 @@ static void t_parse(void)
 	}
 }
 
-/* The oracle: an exchange is a WARNING that no value on a fine grid can get. */
+/* Limits are exchanged if no value can be a WARNING: all values in steps of 0.1 are tried. */
 static void t_exchanged(void)
 {
 	static const char *const texts[] = {
@@ -92,7 +92,8 @@ static void t_exchanged(void)
 		struct range w = { 0 }, c = { 0 };
 
 		check(parse_range(str_z(rows[i].w), &w) && parse_range(str_z(rows[i].c), &c) &&
-		      is_exchanged(&w, &c) == rows[i].refused, "-w %s -c %s", rows[i].w, rows[i].c);
+		      is_exchanged(&w, &c) == rows[i].refused,
+		      "-w %s -c %s: refused if the limits are exchanged", rows[i].w, rows[i].c);
 	}
 	for (size_t i = 0; i < LEN(texts) * LEN(texts); i++) {
 		struct range w = { 0 }, c = { 0 };
@@ -108,7 +109,8 @@ static void t_exchanged(void)
 			warning |= is_alert(&w, &e) && !is_alert(&c, &e);
 			more |= !is_alert(&w, &e) && is_alert(&c, &e);
 		}
-		check(is_exchanged(&w, &c) == (warns && !warning && more), "-w '%s' -c '%s'",
+		check(is_exchanged(&w, &c) == (warns && !warning && more),
+		      "-w '%s' -c '%s': same result as for all values",
 		      texts[i / LEN(texts)], texts[i % LEN(texts)]);
 	}
 }
@@ -148,11 +150,11 @@ static void t_alert(void)
 		struct range r = { 0 };
 
 		check(parse_range(str_z(rows[i].range), &r) && is_alert(&r, &e) == rows[i].alert,
-		      "range '%s' and %lld in 10^-%u: %s", rows[i].range, (long long)rows[i].v,
+		      "range '%s', value %lld * 10^-%u: %s", rows[i].range, (long long)rows[i].v,
 		      units[rows[i].unit].point, rows[i].alert ? "an alert" : "no alert");
 	}
 	check(replay((struct str)STR("@-10.25:+20.5"), range_fed),
-	      "hostile ranges stay within their text");
+	      "parse_range: hostile texts give no invalid range");
 }
 
 /* --- labels ----------------------------------------------------------------------------------- */
@@ -177,7 +179,7 @@ static void t_labels(void)
 	label_make(b, str_z("01234567890123456789"), 0);
 	check(strcmp(a, b) == 0, "label: the hash of a name is always the same");
 	label_make(b, str_z("01234567890123456789"), 1);
-	check(strcmp(a, b) != 0, "label: the second attempt differs");
+	check(strcmp(a, b) != 0, "label: the second attempt for the same name differs");
 	label_make(a, str_z("a=b'c|d;e\n"), 0);
 	check(strncmp(a, "a_b_c_d_e_~", 11) == 0 && strlen(a) == 15,
 	      "label: characters with a meaning in perfdata are replaced: %s", a);
@@ -279,49 +281,58 @@ static const struct runcase {
 	{ NULL, "", "", fill_two, 0, "GPU OK - " TWO ", card1 busy 7% | 'card0 busy'=45.5%;;;0;100 "
 	  "'card1 busy'=7%;;;0;100\n", "no range: OK, with perfdata" },
 	{ NULL, "40", "90", fill_two, 1, "GPU WARNING - " TWO " (warning), card1 busy 7% "
-	  "| 'card0 busy'=45.5%;40;90;0;100 'card1 busy'=7%;40;90;0;100\n", "WARNING is 1" },
+	  "| 'card0 busy'=45.5%;40;90;0;100 'card1 busy'=7%;40;90;0;100\n",
+	  "WARNING: exit code 1" },
 	{ NULL, "5", "40", fill_two, 2,
 	  "GPU CRITICAL - " TWO " (critical), card1 busy 7% (warning) |",
-	  "CRITICAL is 2; the worst value is first" },
+	  "CRITICAL: exit code 2; the worst value is printed first" },
 	{ NULL, "@0:10", "", fill_two, 1, "GPU WARNING - card1 busy 7% (warning), " TWO " |",
-	  "the worst value is first, also of the second device" },
+	  "the worst value is printed first, also if another device has it" },
 	{ "temp,power", "50,4.2", "~:60,", fill_two, 2,
 	  "GPU CRITICAL - card0 temp a_b 61 C (critical), "
 	  "card0 temp edge -5.5 C (warning), card0 power card 4.2 W "
 	  "| 'card0 temp edge'=-5.5;50;~:60 'card0 temp a_b~",
-	  "the nth range is for the nth field" },
-	{ "vram.used", "", "", fill_two, 0, "=1073741824B;;;0\n", "bytes have the unit B" },
-	{ "temp.edge", ":0", "-5:", fill_two, 2, "'=-5.5;:0;-5:\n", "ranges of temperatures" },
+	  "-w A,B: the nth range is for the nth field of -m" },
+	{ "vram.used", "", "", fill_two, 0, "=1073741824B;;;0\n",
+	  "perfdata: bytes have the unit B" },
+	{ "temp.edge", ":0", "-5:", fill_two, 2, "'=-5.5;:0;-5:\n",
+	  "ranges with negative limits apply to temperatures" },
 	{ "fan", "", "", fill_two, 3, "GPU UNKNOWN - no value was measured; run gpustat list to see why\n",
 	  "a field without a value: UNKNOWN" },
 	{ "busy,fan", "", "", fill_two, 3, "GPU UNKNOWN - " TWO ", card1 busy 7%; fan unknown |",
 	  "one of two fields without a value: UNKNOWN" },
 	{ "busy,fan", "10", "", fill_two, 1, "; fan unknown |",
 	  "WARNING is not replaced by UNKNOWN" },
-	{ "busy,clients", "", "", fill_two, 0, "card0 clients 1", "a sum over clients" },
+	{ "busy,clients", "", "", fill_two, 0, "card0 clients 1",
+	  "-m clients: the number of clients of each device" },
 	{ NULL, "20:10", "", fill_two, 3, "invalid range '20:10' for --warning: use 10",
 	  "an invalid range: UNKNOWN" },
 	{ NULL, "95", "80", fill_two, 3, "-w 95 -c 80: WARNING would never be reported",
 	  "exchanged limits: UNKNOWN" },
 	{ "temp,busy", "10,95", "20,80", fill_two, 3, "-w 95 -c 80: WARNING would never",
 	  "exchanged limits of the second field: UNKNOWN" },
-	{ NULL, "", "x", fill_two, 3, "invalid range 'x' for --critical: use", "the message names the option" },
-	{ "temp", "1,2", "", fill_two, 3, "more ranges than fields in -m", "a range too many" },
+	{ NULL, "", "x", fill_two, 3, "invalid range 'x' for --critical: use",
+	  "an invalid range: the message names the option" },
+	{ "temp", "1,2", "", fill_two, 3, "more ranges than fields in -m",
+	  "more ranges than fields: UNKNOWN" },
 	{ "temp,nonsense", "", "", fill_two, 3, "no field nonsense", "an unknown field: UNKNOWN" },
 	{ "temp,,fan", "", "", fill_two, 3, "no field ", "an empty field: UNKNOWN" },
-	{ NULL, "", "", fill_idle, 0, "GPU OK - card0 no client\n", "no client: 0 %, no perfdata" },
+	{ NULL, "", "", fill_idle, 0, "GPU OK - card0 no client\n",
+	  "a device without a client: OK, no perfdata" },
 	{ NULL, "@0", "", fill_idle, 1, "GPU WARNING - card0 no client (warning)\n",
-	  "no client: 0 % is checked" },
-	{ NULL, "", "", fill_asleep, 0, "GPU OK - card0 asleep\n", "a device asleep: 0 %" },
+	  "a device without a client is checked as 0 % busy" },
+	{ NULL, "", "", fill_asleep, 0, "GPU OK - card0 asleep\n",
+	  "a device that is asleep: OK, 0 % busy" },
 	{ "temp", "", "", fill_asleep, 3, "no value was measured",
-	  "a device asleep: no temperature" },
-	{ NULL, "", "", fill_unmeasured, 3, "no value was measured", "clients without a busy time" },
+	  "a device that is asleep has no temperature: UNKNOWN" },
+	{ NULL, "", "", fill_unmeasured, 3, "no value was measured",
+	  "clients without a busy time: UNKNOWN" },
 	{ NULL, "", "", fill_blind, 3, "GPU UNKNOWN - unread\n", "unreadable processes: UNKNOWN" },
 	{ NULL, "", "", fill_dropped, 3, "; 3 values were left out: gpustat's tables are full |",
 	  "lost values: UNKNOWN, not OK" },
 	{ NULL, "40", "", fill_dropped, 1, "; 3 values were left out: gpustat's tables are full |",
 	  "lost values: still WARNING" },
-	{ NULL, "", "", fill_none, 3, "GPU UNKNOWN - no GPU was found\n", "no device" },
+	{ NULL, "", "", fill_none, 3, "GPU UNKNOWN - no GPU was found\n", "no device: UNKNOWN" },
 };
 
 static const struct cmd check_cmd = { .name = "check", .kind = K_DEVICE, .with = WITH_CHECK };
@@ -348,9 +359,9 @@ static void t_runs(void)
 	for (int i = 0; i < 32; i++)
 		strcat(many, ",busy");
 	opt.check.metric = str_z(many);
-	child_check(cmd_check, 3, "-m: too many fields\n", NULL, "33 fields are too many: UNKNOWN");
+	child_check(cmd_check, 3, "-m: too many fields\n", NULL, "-m with 33 fields: UNKNOWN");
 	opt.check.metric = str_of(many, 32 * 5 - 1);
-	child_check(cmd_check, 0, "GPU OK - ", NULL, "32 fields are not");
+	child_check(cmd_check, 0, "GPU OK - ", NULL, "-m with 32 fields is accepted");
 	prepare(&runcases[0]);
 	opt.check.json = true;
 	out = (struct buf){ .p = json, .cap = sizeof(json) };
@@ -358,19 +369,21 @@ static void t_runs(void)
 	child_check(cmd_check, 1, "{\"schema\":1,\"kind\":\"check\",\"state\":\"WARNING\",\"message\":"
 		    "\"" TWO " (warning), card1 busy 7%\",\"values\":["
 		    "{\"value\":45.5,\"unit\":\"%\",\"name\":\"card0 busy\",\"state\":\"WARNING\","
-		    "\"warning\":\"40\",\"critical\":null},{\"value\":7,", NULL, "JSON: a record");
+		    "\"warning\":\"40\",\"critical\":null},{\"value\":7,", NULL,
+		    "JSON: a record with the state and all values");
 	child_check(run_alarm, 3, "\"state\":\"UNKNOWN\",\"message\":\"timeout\",\"values\":[]}\n",
-		    NULL, "JSON: a timeout");
+		    NULL, "JSON: a record of a timeout, state UNKNOWN");
 	out.cap = 320;
 	child_check(cmd_check, 1, "; 1 values were left out: gpustat's tables are full\",\"values\":["
 		    "{\"value\":45.5,\"unit\":\"%\",\"name\":\"card0 busy\",\"state\":\"WARNING\","
 		    "\"warning\":\"40\",\"critical\":null}]}\n", NULL,
-		    "JSON: no room for a value");
+		    "JSON: a value without room is left out and counted");
 	prepare(&runcases[0]);
 	measured = EX_FAIL;
 	child_check(cmd_check, 3, "GPU UNKNOWN - ", NULL, "a failed reading: UNKNOWN");
 	measured = EX_OK;
-	child_check(cmd_check, 3, "GPU UNKNOWN - a signal ended the check before it had a result\n", NULL, "a signal: UNKNOWN");
+	child_check(cmd_check, 3, "GPU UNKNOWN - a signal ended the check before it had a result\n",
+		    NULL, "a signal before the result: UNKNOWN");
 	child_check(run_alarm, 3, "GPU UNKNOWN - timeout\n", NULL, "a timeout: UNKNOWN");
 	child_check(run_no_timers, 3, "GPU UNKNOWN - timeout\n", NULL, "a timeout on a kernel without timers: UNKNOWN");
 	measured = -1;
@@ -378,7 +391,7 @@ static void t_runs(void)
 	fill = fill_blind;
 	registry.saw_others = true;
 	child_check(cmd_check, 0, "card0 no client", NULL,
-		    "a few unreadable processes: OK if other users' processes could be read");
+		    "a few unreadable processes: OK if processes of other users could be read");
 	hidden = "hidepid";
 	child_check(cmd_check, 3, "GPU UNKNOWN - unread\n", NULL, "hidden processes: UNKNOWN");
 }
@@ -392,7 +405,7 @@ static void t_long(void)
 	check(c->code == 1 && strlen(c->out) <= LINE_BYTES && c->out[strlen(c->out) - 1] == '\n',
 	      "300 values: one line of at most 4096 bytes");
 	check(strstr(c->out, "name 299 299 C (warning), ") && strstr(c->out, " more; "),
-	      "300 values: the warning is first, values without room are counted");
+	      "300 values: the warning is printed first, values without room are counted");
 	check(strchr(c->out, '|') && !strchr(strchr(c->out, '|') + 1, '|') &&
 	      strstr(c->out, " values were left out: gpustat's tables are full |"),
 	      "300 values: values without perfdata are counted");

@@ -6,7 +6,7 @@
 
 static i64 clock_now; /* ns */
 static i64 fake_now(void) { return clock_now; }
-static i64 polled;    /* until when the stream was polled; -1: not */
+static i64 polled;    /* time until which the stream was polled; -1: not polled */
 static long fake_poll(const void *fds, i64 until)
 {
 	polled = clock_now = until;
@@ -35,19 +35,19 @@ struct table oa_bytes_table = TABLE_ROW(oa_bytes, 320 << 10, 1, "bytes");
 
 static char bytes[OUT_BYTES], step_bytes[1024], file_bytes[1 << 16];
 static struct buf steps, file; /* file: what is written to descriptor 9 */
-static i64 slept;              /* until when; -1: it was polled */
+static i64 slept;              /* time until which the program slept; -1: not */
 
 static struct {
 	u32 device, sums, reports, lost, buffers_lost, reads;
 	bool no_roots, no_clocks, flush_fails, set_registered;
 	u32 correlations, correlations_fail_at;
 	long attach, start, open, write;
-	struct { const char *p; long n; } queue[8]; /* results of oa_read() */
+	struct { const char *p; long n; } queue[8]; /* results of the next calls of oa_read() */
 	u32 first, last;
 	int finish;
-	bool failed;          /* as stream_finish() was told */
-	u8 kept;              /* privileges */
-	struct oaset started; /* with this set */
+	bool failed;          /* argument of stream_finish() */
+	u8 kept;              /* argument of keep_privileges() */
+	struct oaset started; /* argument of oa_start() */
 } fake;
 
 static void step(const char *name) { put_z(&steps, name); put_c(&steps, ' '); }
@@ -270,16 +270,19 @@ static void t_options(void)
 	clear();
 	opt.oa.replay = "f";
 	opt.interval = 1;
-	check(run(NULL, NULL, NULL) == EX_OK && opt.out.once, "--replay");
-	check_steps("sink replay ", "the output is opened first");
+	check(run(NULL, NULL, NULL) == EX_OK && opt.out.once,
+	      "--replay: the recording is replayed");
+	check_steps("sink replay ", "--replay: the output is opened before the recording");
 	clear();
 	opt.oa.replay = "f";
 	opt.count = 1;
-	check(run(NULL, NULL, NULL) == EX_USAGE && steps.n == 0, "nothing is opened after an error");
+	check(run(NULL, NULL, NULL) == EX_USAGE && steps.n == 0,
+	      "--replay with COUNT: nothing is opened after the usage error");
 	clear();
 	opt.oa.replay = opt.oa.metrics[0] = "nosuch";
 	opt.oa.nmetrics = 1;
-	check(run(NULL, NULL, NULL) == EX_FAIL && is_said("nosuch: error\n"), "no file of --metrics");
+	check(run(NULL, NULL, NULL) == EX_FAIL && is_said("nosuch: error\n"),
+	      "--metrics: the file does not exist");
 }
 
 /* --- the metric set --------------------------------------------------------------------------- */
@@ -318,11 +321,13 @@ static void t_sets(void)
 		check(code == rows[i].code &&
 		      (code >= 0 || (str_is(stream.set.name, rows[i].name) &&
 				     (!rows[i].guid || !strcmp(stream.set.guid, rows[i].guid)))),
-		      "set of %s, -m %s%s%s", rows[i].platform ? rows[i].platform : "an unknown GPU",
+		      "set for %s, -m %s%s%s",
+		      rows[i].platform ? rows[i].platform : "an unknown GPU",
 		      rows[i].set ? rows[i].set : "not given", rows[i].raw ? ", --raw" : "",
 		      rows[i].registered ? ", registered" : "");
 		check(is_said(code < 0 ? NULL : rows[i].set ? "unknown metric set '" :
-			      "no metric set is known for this GPU"), "its message");
+			      "no metric set is known for this GPU"),
+			      "a message only if no metric set is found");
 	}
 }
 
@@ -333,13 +338,14 @@ static void t_find(void)
 
 	clear();
 	check(set_find(LIT("Basic"), false, platform("sklgt2"), &s) && !strcmp(s.guid, guid),
-	      "a set by its name, for a platform");
-	check(set_find(str_z(guid), true, NULL, &s) && !strcmp(s.guid, guid), "a set by its guid");
+	      "set_find: by name, for a platform");
+	check(set_find(str_z(guid), true, NULL, &s) && !strcmp(s.guid, guid), "set_find: by GUID");
 	check(!set_find(LIT("Basic"), true, NULL, &s) && !set_find(str_z(guid), false, NULL, &s),
-	      "a name is not a guid");
-	check(!set_find(str_z(guid), true, platform("tglgt2"), &s), "not for another platform");
+	      "set_find: a name is not a GUID");
+	check(!set_find(str_z(guid), true, platform("tglgt2"), &s),
+	      "set_find: no set with this GUID for another platform");
 	check(!set_find(LIT(""), false, NULL, &s) && !set_find(LIT(""), true, NULL, &s),
-	      "an empty name matches no set");
+	      "set_find: an empty name or GUID matches no set");
 }
 
 /* --- records of a stream ---------------------------------------------------------------------- */
@@ -365,30 +371,32 @@ static void t_drain(void)
 	add_read("ss");
 	add_read("srb");
 	check(drain(&gpu) == 0 && fake.reports == 3 && fake.lost == 1 && fake.buffers_lost == 1 &&
-	      fake.reads == 3, "all that is there is read");
+	      fake.reads == 3, "reports and losses of all available reads are added");
 	clear();
 	add_read("st");
 	check(drain(&gpu) == 0 && is_said("the kernel sent an invalid OA report: a sample too small for its format"),
-	      "a short sample");
+	      "a sample that is too short: a message");
 	clear();
 	gpu.buffer = 20;
 	add_read("s");
 	add_read("s");
 	add_read("s");
-	check(drain(&gpu) == 16 && fake.reports == 2, "at most a full OA buffer");
+	check(drain(&gpu) == 16 && fake.reports == 2,
+	      "at most the size of the OA buffer is read at once");
 	clear();
 	add_read("s");
 	fake.queue[fake.last++].n = -EIO;
-	check(drain(&gpu) == -EIO && fake.reports == 1, "an error after reports");
+	check(drain(&gpu) == -EIO && fake.reports == 1,
+	      "a read error after reports: it is returned, the reports are kept");
 	clear();
 	stopped = 1;
 	add_read("s");
-	check(drain(&gpu) == 0 && fake.reads == 0, "a signal");
+	check(drain(&gpu) == 0 && fake.reads == 0, "after a signal nothing is read");
 	clear();
 	record_fd = 9;
 	add_read("sb");
 	drain(&gpu);
-	check(file.n == 24, "a recording has all records");
+	check(file.n == 24, "a recording has all records of the stream");
 	clear();
 	record_fd = 9;
 	fake.write = -EIO;
@@ -396,7 +404,7 @@ static void t_drain(void)
 	add_read("s");
 	add_read("s");
 	check(drain(&gpu) == 16 && stream.failed && is_said("g: EIO\n") && fake.reads == 1,
-	      "a recording that cannot be written ends the stream");
+	      "a write error of the recording ends the stream");
 }
 
 static void t_recording(void)
@@ -424,42 +432,49 @@ static void t_recording(void)
 		str_copy(stream.set.guid, sizeof(stream.set.guid), LIT("a-guid"));
 		opt.oa.record = "g";
 		stream.set.file = &oabasic;
-		check(record_begin(&gpu, &p) && correlate(&gpu), "%s: a recording begins",
+		check(record_begin(&gpu, &p) && correlate(&gpu), "%s: a recording is started",
 		      xe ? "xe" : "i915");
 		check(is_said(xe ? "g: xe-perf-reader cannot read this recording: it does not know the "
 			      "metric set Basic\n" : "g: i915-perf-reader cannot read this recording: it "
-			      "does not know the metric set Basic\n"), "IGT does not know the set");
+			      "does not know the metric set Basic\n"),
+			      "a message about the reader of IGT");
 		rest = str_of(file.p, file.n);
 		for (size_t i = 0; i < LEN(want); i++)
 			good &= oarec_next(&rest, xe, &r[i]) && r[i].type == want[i];
 		check(good && rest.p == rest.e && oarec_version(r[0].body, &version) && version == 1,
-		      "version, device, topology, numbers, clocks");
+		      "records of a recording: version, device, topology, numbers, clocks");
 		check(oarec_info(r[1].body, &info) && info.ts_hz == 12000000 && info.pci == 0x1912 &&
 		      info.revision == 6 && info.min_hz == 300 && info.max_hz == 1150 &&
 		      info.engine_class == 3 && info.engine_instance == 4 &&
 		      info.format == (xe ? 4 : 10) && str_is(info.set, "Basic") &&
-		      str_is(info.guid, "a-guid"), "facts of the device and the set");
+		      str_is(info.guid, "a-guid"),
+		      "the device record has the properties of the GPU and the metric set");
 		check(str_is(r[2].body, "topology") && oarec_correlation(r[4].body, &ns, &ts) &&
 		      ns == 101 && ts == 1 && stream.cpu_ns == 101 && stream.gpu_ts == 1 &&
-		      stream.correlations == 1, "topology and clocks");
+		      stream.correlations == 1,
+		      "the records of the topology and of the clocks have their values");
 		check(str_find(r[3].body, (struct str)STR("L3BankTotalCount 12\n")) &&
-		      str_len(r[3].body) % 8 == 0, "numbers of the device");
+		      str_len(r[3].body) % 8 == 0,
+		      "the record of the numbers of the GPU is padded to 8 bytes");
 	}
 	clear();
 	check(record_begin(&gpu, &p) && steps.n == 0 && correlate(&gpu) && file.n == 0,
-	      "no recording: only the clocks are read");
+	      "without --record only the clocks are read");
 	clear();
 	fake.no_clocks = true;
 	record_fd = 9;
-	check(correlate(&gpu) && file.n == 0 && stream.correlations == 0, "no clocks: no record");
+	check(correlate(&gpu) && file.n == 0 && stream.correlations == 0,
+	      "the driver has no clocks: no clock record is written");
 	clear();
 	opt.oa.record = "g";
 	fake.open = -EIO;
-	check(!record_begin(&gpu, &p) && is_said("g: EIO\n"), "a file that cannot be created");
+	check(!record_begin(&gpu, &p) && is_said("g: EIO\n"),
+	      "--record: the file cannot be created");
 	clear();
 	opt.oa.record = "g";
 	fake.write = -EIO;
-	check(!record_begin(&gpu, &p) && is_said("g: EIO\n"), "one that cannot be written");
+	check(!record_begin(&gpu, &p) && is_said("g: EIO\n"),
+	      "--record: the file cannot be written");
 }
 
 /* --- waits and intervals ---------------------------------------------------------------------- */
@@ -471,22 +486,24 @@ static void t_waits(void)
 	clear();
 	clock_now = 7;
 	wait_stream(&gpu, -1, 7);
-	check(slept == 7 + S && polled < 0, "a large buffer: one second");
+	check(slept == 7 + S && polled < 0, "wait_stream: one second for a large buffer");
 	clear();
 	gpu.buffer = 256 * 400;
 	wait_stream(&gpu, -1, 7);
-	check_u64((u64)slept, 7 + 100 * gpu.period, "until a quarter of the buffer is full");
+	check_u64((u64)slept, 7 + 100 * gpu.period,
+		  "wait_stream: until a quarter of a small buffer is full");
 	clear();
 	wait_stream(&gpu, 50, 7);
-	check(slept == 50, "until a sum is due");
+	check(slept == 50, "wait_stream: until the next sum is due");
 	wait_stream(&gpu, 7 + 2 * (i64)S, 7);
-	check(slept == 7 + S, "unless the second is over before");
+	check(slept == 7 + S, "wait_stream: at most one second if the sum is due later");
 	for (int reports = 0; reports < 2; reports++) {
 		clear();
 		opt.oa.reports = reports;
 		opt.oa.contexts = !reports;
 		wait_stream(&gpu, 50, 7);
-		check(polled == 50 && slept < 0, "--%s: also until there are reports",
+		check(polled == 50 && slept < 0,
+		      "--%s: wait_stream returns when reports are available",
 		      reports ? "reports" : "contexts");
 	}
 }
@@ -496,8 +513,10 @@ static void t_intervals(void)
 	clear();
 	opt.interval = S / 4;
 	opt.count = 6;
-	check(run_stream(&gpu) == EX_OK && fake.sums == 6 && fake.reads == 6, "a sum per interval");
-	check_u64(fake.correlations, 3, "clocks: at the start, after a second, at the end");
+	check(run_stream(&gpu) == EX_OK && fake.sums == 6 && fake.reads == 6,
+	      "one sum per interval");
+	check_u64(fake.correlations, 3,
+		  "clocks are read at the start, after a second and at the end");
 	clear();
 	opt.interval = S;
 	opt.count = 3;
@@ -509,7 +528,7 @@ static void t_intervals(void)
 	opt.interval = S;
 	opt.count = 3;
 	opt.oa.totals = true;
-	check(run_stream(&gpu) == EX_OK && fake.sums == 0, "--totals without a report");
+	check(run_stream(&gpu) == EX_OK && fake.sums == 0, "--totals without a report: no sum");
 	clear();
 	opt.interval = S;
 	opt.count = 2;
@@ -523,7 +542,7 @@ static void t_intervals(void)
 	opt.oa.record = "g";
 	record_fd = 9;
 	check(run_stream(&gpu) == EX_OK && is_said("g: the driver cannot convert GPU times to CPU times"),
-	      "a recording without clocks");
+	      "--record: a message if the driver has no clocks");
 }
 
 static void t_errors(void)
@@ -537,27 +556,29 @@ static void t_errors(void)
 		clear();
 		opt.interval = S;
 		fake.queue[fake.last++].n = rows[i].error;
-		check(run_stream(&gpu) == rows[i].code && fake.failed && said.n > 0, "error %zu", i);
+		check(run_stream(&gpu) == rows[i].code && fake.failed && said.n > 0,
+		      "read error %zu: its exit code and a message", i);
 	}
 	clear();
 	gpu.what = "the OA unit is in use";
 	gpu.remedy = "end the other program";
 	check(say_failure(&gpu, -EBUSY) == EX_FAIL &&
-	      is_said("the OA unit is in use; end the other program\n"), "an error and its remedy");
+	      is_said("the OA unit is in use; end the other program\n"),
+	      "the message of an error has its remedy");
 	clear();
 	opt.interval = S;
 	fake.flush_fails = true;
-	check(run_stream(&gpu) == EX_FAIL, "a write that fails");
+	check(run_stream(&gpu) == EX_FAIL, "a write error of the output: exit code 1");
 	clear();
 	opt.interval = S;
 	opt.count = 1;
 	lost_record = true;
-	check(run_stream(&gpu) == EX_FAIL, "a record without room");
+	check(run_stream(&gpu) == EX_FAIL, "a record that did not fit: exit code 1");
 	clear();
 	opt.interval = S;
 	opt.count = 1;
 	fake.finish = EX_FAIL;
-	check(run_stream(&gpu) == EX_FAIL, "a write that fails at the end");
+	check(run_stream(&gpu) == EX_FAIL, "a write error at the end: exit code 1");
 }
 
 static void t_say(void)
@@ -565,15 +586,16 @@ static void t_say(void)
 	clear();
 	stream.set.name = LIT("Basic");
 	say_stream(&gpu);
-	check(is_said(NULL), "the period is not printed");
+	check(is_said(NULL), "the period is not printed by default");
 	opt.oa.props.period = 5;
 	say_stream(&gpu);
 	check(is_said("Basic, A32u40_A4u32_B8_C8, a report every 81.9 us (exponent 9)\n"),
-	      "if it was requested, it is");
+	      "--period: the period is printed");
 	opt.verbose = true;
 	opt.oa.props.period = 0;
 	say_stream(&gpu);
-	check(is_said("(exponent 9)\nwhile gpustat runs, the GPU does not enter RC6"), "-v: its costs, too");
+	check(is_said("(exponent 9)\nwhile gpustat runs, the GPU does not enter RC6"),
+	      "-v: the effect on RC6 is printed");
 }
 
 /* --- live ------------------------------------------------------------------------------------- */
@@ -583,47 +605,53 @@ static void t_live(void)
 	clear();
 	fake.device = 1;
 	check(run(NULL, NULL, NULL) == EX_OK && opt.count == 1 && opt.interval == S &&
-	      opt.oa.props.interval == S && opt.out.once, "one sum of a second");
+	      opt.oa.props.interval == S && opt.out.once, "without COUNT: one sum of one second");
 	check_steps("sink devices attach open keep ready confine stop ",
-		    "the stream is opened before the rights are dropped");
+		    "without --record: the stream is opened before the privileges are dropped");
 	check(fake.kept == 0 && stream.live && !strcmp(stream.dev_name, "card0") &&
 	      stream.ts_hz == 12000000 && stream.exponent == 9 && !stream.filtered &&
-	      str_is(fake.started.name, "RenderBasic"), "what the stream is about");
+	      str_is(fake.started.name, "RenderBasic"),
+	      "the stream has the device, the clock and the metric set");
 	clear();
 	fake.device = 1;
 	opt.interval = 2 * (i64)S;
 	opt.oa.record = "g";
 	opt.count = 1;
 	check(run(NULL, NULL, NULL) == EX_OK && !opt.out.once && fake.kept == MAY_WRITE &&
-	      opt.oa.props.interval == 2 * (i64)S, "an interval, and a recording");
+	      opt.oa.props.interval == 2 * (i64)S,
+	      "--record with an interval: the right to write is kept");
 	check_steps("sink devices attach open keep g ready confine stop ",
-		    "the recording is created with the right to write");
+		    "--record: the file is created after the privileges are dropped");
 	clear();
 	check(run(NULL, NULL, NULL) == EX_NODEVICE && is_said("no GPU with the i915 or xe driver here"),
-	      "no GPU of Intel");
+	      "no GPU with i915 or xe: exit code of a missing device");
 	clear();
 	opt.ndevices = 1;
-	check(run(NULL, NULL, NULL) == EX_NODEVICE && is_said("no such device"), "not the one of -d");
+	check(run(NULL, NULL, NULL) == EX_NODEVICE && is_said("no such device"), "-d: no such GPU");
 	clear();
 	fake.device = 1;
 	str_copy(devices[1].driver, sizeof(devices[1].driver), LIT("amdgpu"));
-	check(run(NULL, NULL, NULL) == EX_NODEVICE, "a GPU of AMD");
+	check(run(NULL, NULL, NULL) == EX_NODEVICE, "a GPU of AMD is not used");
 	str_copy(devices[1].driver, sizeof(devices[1].driver), LIT("xe"));
-	check(run(NULL, NULL, NULL) == EX_OK, "one with the driver xe");
+	check(run(NULL, NULL, NULL) == EX_OK, "a GPU with the driver xe is used");
 	clear();
 	fake.device = 1;
 	fake.attach = -EACCES;
-	check(run(NULL, NULL, NULL) == EX_DENIED && said.n > 0, "a device that is denied");
-	check_steps("sink devices attach keep stop ", "no stream is opened");
+	check(run(NULL, NULL, NULL) == EX_DENIED && said.n > 0,
+	      "no permission for the device: an error");
+	check_steps("sink devices attach keep stop ",
+		    "no permission for the device: no stream is opened");
 	clear();
 	fake.device = 1;
 	fake.start = -ENODEV;
-	check(run(NULL, NULL, NULL) == EX_NODEVICE && fake.reads == 0, "a stream that is refused");
+	check(run(NULL, NULL, NULL) == EX_NODEVICE && fake.reads == 0,
+	      "the driver refuses the stream: an error, no read");
 	clear();
 	fake.device = 1;
 	opt.oa.record = "g";
 	fake.open = -EIO;
-	check(run(NULL, NULL, NULL) == EX_FAIL && fake.reads == 0, "a recording that is refused");
+	check(run(NULL, NULL, NULL) == EX_FAIL && fake.reads == 0,
+	      "the recording cannot be created: an error, no read");
 }
 
 static void t_filter(void)
@@ -641,7 +669,7 @@ static void t_filter(void)
 		run(NULL, NULL, NULL);
 		check(stream.filtered == rows[i].filtered && stream.filter.any, "--ctx on %s: %s",
 		      rows[i].platform ? rows[i].platform : "an unknown GPU",
-		      rows[i].filtered ? "reports are filtered" : "the unit does it");
+		      rows[i].filtered ? "gpustat filters reports" : "the OA unit filters reports");
 	}
 }
 
@@ -653,40 +681,47 @@ static void t_list(void)
 {
 	clear();
 	check(run("list", NULL, NULL) == EX_OK && printed("Basic") && printed("built-in\n"),
-	      "list: sets of all platforms");
-	check_steps("sink devices close sys confine finish ", "nothing else can be opened");
+	      "list: metric sets of all platforms");
+	check_steps("sink devices close sys confine finish ",
+		    "list: only /sys can be opened after the confinement");
 	clear();
 	fake.device = 1;
 	fake.set_registered = true;
 	check(run("list", NULL, NULL) == EX_OK && gpu.dev.platform == listing.platform &&
 	      printed("-                               -       0    -                   registered"
-		      "                           kernel 42\n"), "the sets that only the kernel has");
-	check_steps("sink devices attach stop close sys confine finish ", "the GPU is asked first");
+		      "                           kernel 42\n"),
+		      "list: metric sets that only the kernel has");
+	check_steps("sink devices attach stop close sys confine finish ",
+		    "list: the GPU is attached before the confinement");
 	clear();
 	fake.device = 1;
 	opt.oa.platform = platform("tglgt2");
 	check(run("list", NULL, NULL) == EX_OK && listing.platform == platform("tglgt2"),
-	      "--platform instead of the GPU's");
-	check_steps("sink devices close sys confine finish ", "it is not asked then");
+	      "list --platform: this platform and not the one of the GPU");
+	check_steps("sink devices close sys confine finish ",
+		    "list --platform: the GPU is not attached");
 	clear();
 	opt.oa.platform = platform("sklgt2");
 	check(run("list", "Basic", NULL) == EX_OK &&
 	      printed("GpuTime                                     uint64  -             ns\n"),
-	      "the counters of a set");
+	      "list SET: the counters of the metric set");
 	clear();
 	check(run("list", "Nosuch", NULL) == EX_USAGE && is_said("unknown metric set 'Nosuch'; gpustat oa list "
 	      "shows the known ones; other sets are in the files oa-*.xml of IGT GPU Tools and Mesa: use "
-	      "--metrics FILE\n"), "an unknown set, and where there are others");
+	      "--metrics FILE\n"),
+	      "list SET: an unknown metric set: the message names files with more sets");
 	clear();
-	check(run("list", "a", "b") == EX_USAGE && is_said("'b': unexpected argument"), "a third word");
+	check(run("list", "a", "b") == EX_USAGE && is_said("'b': unexpected argument"),
+	      "list: an unexpected argument is an error");
 	clear();
 	fake.no_roots = true;
-	check(run("list", NULL, NULL) == EX_FAIL, "list: no /sys");
+	check(run("list", NULL, NULL) == EX_FAIL, "list: an error without /sys");
 	clear();
 	put_z(&out, "from");
 	put_cell(out.n, 6, LIT("ab"));
 	put_cell(out.n - 6, 12, LIT("\n"));
-	check_str(str_of(out.p, out.n), "fromab    \\x0a  ", "cells, without control characters");
+	check_str(str_of(out.p, out.n), "fromab    \\x0a  ",
+		  "put_cell: cells are padded, control characters are escaped");
 }
 
 static void t_pack(void)
@@ -695,22 +730,24 @@ static void t_pack(void)
 
 	clear();
 	check(run("pack", "a", NULL) == EX_USAGE && is_said("usage: oa pack XML... -O FILE"),
-	      "pack without -O");
+	      "pack without -O: a usage error");
 	clear();
 	opt.output = "p";
-	check(run("pack", NULL, NULL) == EX_USAGE && is_said("usage: oa pack"), "pack without a file");
+	check(run("pack", NULL, NULL) == EX_USAGE && is_said("usage: oa pack"),
+	      "pack without an XML file: a usage error");
 	clear();
 	opt.output = "p";
-	check(run("pack", "nosuch", NULL) == EX_FAIL && is_said("nosuch: error\n"), "no such file");
+	check(run("pack", "nosuch", NULL) == EX_FAIL && is_said("nosuch: error\n"),
+	      "pack: the XML file does not exist");
 	clear();
 	opt.output = "p";
 	opt.words = words;
 	for (size_t i = 0; i < LEN(words); i++)
 		words[i] = word;
 	opt.nwords = LEN(words);
-	check(pack() == EX_USAGE && is_said("too many files"), "65 files");
+	check(pack() == EX_USAGE && is_said("too many files"), "pack: 65 files are too many");
 	opt.nwords = LEN(words) - 1;
-	check(pack() == EX_FAIL && is_said("nosuch: "), "64 files are not too many");
+	check(pack() == EX_FAIL && is_said("nosuch: "), "pack: 64 files are accepted");
 }
 
 int main(void)

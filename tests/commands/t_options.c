@@ -80,7 +80,7 @@ static int parse(const char *line)
 
 #define TO(member) offsetof(struct opts, member), sizeof(((struct opts *)0)->member)
 
-/* An integer member of opt, of any size. */
+/* Returns the integer member of opt at an offset, of 1, 2, 4 or 8 bytes. */
 static u64 member_at(size_t at, size_t size)
 {
 	const char *p = (const char *)&opt + at;
@@ -170,7 +170,7 @@ static void t_numbers(void)
 
 		check(code == -1 && nsaid == 0, "'%s' is valid", numbers[i].line);
 		check_u64(member_at(numbers[i].at, numbers[i].size), numbers[i].value,
-			  "'%s': the value", numbers[i].line);
+			  "'%s': the value is stored", numbers[i].line);
 	}
 }
 
@@ -179,48 +179,54 @@ static void t_texts(void)
 	struct buf b = BUF(help);
 
 	check(parse("g -C Xorg -g /a/b --sort=busy -O file --proc=p --sys s --state=st") == -1,
-	      "options with texts");
-	check_str(opt.comm, "Xorg", "-C NAME");
-	check_str(opt.cgroup, "/a/b", "-g PATH");
-	check_str(opt.sort, "busy", "--sort=FIELD");
+	      "options with texts are accepted");
+	check_str(opt.comm, "Xorg", "-C NAME stores the name");
+	check_str(opt.cgroup, "/a/b", "-g PATH stores the path");
+	check_str(opt.sort, "busy", "--sort=FIELD stores the field");
 	check(!strcmp(opt.output, "file") && !strcmp(opt.proc, "p") && !strcmp(opt.sys, "s") &&
-	      !strcmp(opt.state, "st"), "names of files");
+	      !strcmp(opt.state, "st"), "options with file names store them");
 	check(parse("stat -C 0,2-3 -e cycles -p 7,8") == -1 && opt.npids == 2 &&
 	      opt.target.has_cpus,
-	      "stat: -C and -p are those of perf");
-	check_str(opt.events[0], "cycles", "stat: -e LIST");
+	      "stat: -C LIST and -p LIST have the meaning of perf stat");
+	check_str(opt.events[0], "cycles", "stat: -e LIST stores the events");
 	check(parse("check -w 10 -c 20 -m temp") == -1 && !opt.count && !opt.windowed,
 	      "check: -w and -c are ranges");
-	check_str(opt.check.critical, "20", "check: -c RANGE");
+	check_str(opt.check.critical, "20", "check: -c RANGE stores the range");
 	parse("g -C a=b --cgroup=c=d");
 	check_str(opt.comm, "a=b", "a value may have a '='");
 	check_str(opt.cgroup, "c=d", "a value after '=' may have a '='");
 	parse("g -o json");
-	check(opt.out.fmt == format_find(LIT("json")), "-o json");
+	check(opt.out.fmt == format_find(LIT("json")), "-o json selects the format json");
 	parse("stat -j");
-	check(opt.out.fmt == format_find(LIT("json")), "stat -j");
+	check(opt.out.fmt == format_find(LIT("json")), "stat -j selects the format json");
 	parse("stat --json-output");
-	check(opt.out.fmt == format_find(LIT("perf-json")), "stat --json-output");
+	check(opt.out.fmt == format_find(LIT("perf-json")),
+	      "stat --json-output selects the format perf-json");
 	parse("stat -x ::");
-	check(opt.out.fmt == format_find(LIT("perf-csv")) && !strcmp(opt.out.separator, "::"), "stat -x SEP");
+	check(opt.out.fmt == format_find(LIT("perf-csv")) && !strcmp(opt.out.separator, "::"),
+	      "stat -x SEP selects perf-csv with this separator");
 	parse("stat -x \\t");
 	check(!strcmp(opt.out.separator, "\t"), "stat -x \\t is a tab");
 	parse("stat --pre true --post=false");
-	check(!strcmp(opt.before, "true") && !strcmp(opt.after, "false"), "stat: --pre and --post");
+	check(!strcmp(opt.before, "true") && !strcmp(opt.after, "false"),
+	      "stat: --pre and --post store commands");
 	parse("oa --platform SKLGT2 -o A32u40_A4u32_B8_C8");
-	check(opt.oa.platform && opt.oa.props.format, "oa: platforms and formats of reports");
+	check(opt.oa.platform && opt.oa.props.format,
+	      "oa: --platform is a platform, and -o accepts a report format");
 	parse("stat --filter=common_pid==7 -e a");
 	check(nsaid == 1, "--filter before -e is refused");
 	parse("stat -e a --filter=common_pid==7 -e b");
 	check_str(opt.filters[0], "common_pid==7", "--filter is for the -e before it");
 	check(!opt.filters[1].p, "--filter is not for the next -e");
-	check(parse("stat -G /a,/b") == -1 && opt.target.ncgroups == 2, "stat: -G PATHS");
+	check(parse("stat -G /a,/b") == -1 && opt.target.ncgroups == 2,
+	      "stat: -G PATHS stores both cgroups");
 	b.n = text_copy(opt.target.cgroups[1], b.p, b.cap);
-	check_str(str_of(b.p, b.n), "/b", "stat: the second cgroup");
-	check(parse("stat --log-fd 5") == -1 && out_fd == 5, "--log-fd N");
+	check_str(str_of(b.p, b.n), "/b", "stat: -G PATHS: the second cgroup is found");
+	check(parse("stat --log-fd 5") == -1 && out_fd == 5,
+	      "--log-fd N is the descriptor of the output");
 	check(parse("g --sweep all") == -1 && rescan.budget == RESCAN_ALL && !rescan.timed,
-	      "--sweep all");
-	check(parse("g --sweep=0") == -1 && rescan.budget == 0, "--sweep 0");
+	      "--sweep all: no limit for the rescan");
+	check(parse("g --sweep=0") == -1 && rescan.budget == 0, "--sweep 0: no rescan");
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -228,24 +234,26 @@ static void t_texts(void)
 static void t_words(void)
 {
 	check(parse("g -- 2 3") == -1 && opt.interval == 2000000000 && opt.count == 3,
-	      "after -- there are only words");
+	      "all arguments after -- are words, not options");
 	check(parse("counters a -q b -- -c") == -1 && opt.nwords == 3 && opt.quiet &&
 	      !strcmp(opt.words[2], "-c"), "words and options may be mixed");
-	check(parse("g -q list") == -1 && opt.cmd == &cmds[2], "an option before the command");
+	check(parse("g -q list") == -1 && opt.cmd == &cmds[2],
+	      "an option is accepted before the command");
 	check(parse("g -") == EX_USAGE && strstr(said, "'-': not a command or an interval"),
-	      "- is a word");
+	      "a single - is a word, not an option");
 	check(parse("stat 0.5 3 sleep 9 -q") == -1 && opt.interval == 500000000 && opt.count == 3 &&
 	      !strcmp(opt.command[0], "sleep") && !strcmp(opt.command[2], "-q") && !opt.quiet,
 	      "stat: INTERVAL and COUNT, then a command with its options");
 	check(parse("stat -q -- 0.5") == -1 && !strcmp(opt.command[0], "0.5") && !opt.interval,
 	      "stat: -- ends the options");
-	check(parse("sample 0.5 3") == -1 && !strcmp(opt.command[0], "0.5"), "sample: no INTERVAL");
+	check(parse("sample 0.5 3") == -1 && !strcmp(opt.command[0], "0.5"),
+	      "sample: a number is a command, not an INTERVAL");
 	check(parse("g -i 1 7") == -1 && opt.interval == 1000000000 && opt.count == 7 &&
 	      parse("stat -i 1 7 ls") == -1 && opt.interval == 1000000000 && opt.count == 7 &&
 	      opt.command && parse("stat -I 100 7 ls") == -1 && opt.interval == 100000000 &&
 	      opt.count == 7, "the word after -i INTERVAL is COUNT");
-	check(parse("g -i 1 -c 2") == -1 && opt.count == 2, "-i and -c, without words");
-	check(parse("stat") == -1 && !opt.command, "stat: no command");
+	check(parse("g -i 1 -c 2") == -1 && opt.count == 2, "-i and -c need no words");
+	check(parse("stat") == -1 && !opt.command, "stat: the command may be missing");
 	check(parse("oa list") == -1 && is_oa_list_or_pack() && parse("oa 1") == -1 &&
 	      !is_oa_list_or_pack(),
 	      "oa list is not a measurement");
@@ -317,7 +325,7 @@ static void t_values(void)
 	for (size_t i = 0; i < LEN(lines); i++)
 		check(parse(lines[i]) == EX_USAGE && nsaid == 1 && !strncmp(said, "invalid ", 8) &&
 		      (strstr(said, ": use ") || strstr(said, "; did you mean '")),
-		      "'%s': exit code 2, one message", lines[i]);
+		      "'%s': exit code 2, one message with the accepted values", lines[i]);
 	for (size_t i = 0; i < LEN(words); i++)
 		if (!check(parse(words[i].line) == EX_USAGE && nsaid == 1 &&
 			   !strncmp(said, words[i].said, strlen(words[i].said)),
@@ -325,22 +333,24 @@ static void t_values(void)
 			note("%s", said);
 }
 
-/* Letters that have another meaning in some commands: those of top(1), perf stat and perf record. */
+/* Letters with another meaning in some commands, which top(1), perf stat or perf record define. */
 static void t_letters(void)
 {
 	check(parse("top -d 2") == -1 && opt.interval == 2000000000 && !opt.ndevices,
 	      "top -d is a delay");
 	check(parse("top --delay 2 --device card0") == -1 && opt.interval == 2000000000 && opt.ndevices == 1,
-	      "top --device has no letter");
+	      "top --device has no short option");
 	check(parse("g -d card0") == -1 && opt.ndevices == 1, "-d of other commands is a device");
 	check(parse("sample -c 7") == -1 && opt.target.period == 7 && !opt.count, "sample -c is a period");
 	check(parse("sample --count 7") == -1 && opt.count == 7 && !opt.target.period,
 	      "sample --count is a number of samples");
 	check(parse("stat -i") == -1 && opt.target.no_inherit && !opt.interval, "stat -i: child tasks are not counted");
 	check(parse("sample -i") == -1 && opt.target.no_inherit, "sample -i: child tasks are not sampled");
-	check(parse("stat --interval 2") == -1 && opt.interval == 2000000000, "stat --interval has no letter");
+	check(parse("stat --interval 2") == -1 && opt.interval == 2000000000,
+	      "stat --interval has no short option");
 	check(parse("stat -I 100") == -1 && opt.interval == 100000000, "stat -I is in milliseconds");
-	check(parse("g -i 2 -n 3") == -1 && opt.interval == 2000000000 && opt.count == 3, "-i and -n of other commands");
+	check(parse("g -i 2 -n 3") == -1 && opt.interval == 2000000000 && opt.count == 3,
+	      "-i and -n of other commands are interval and count");
 }
 
 static void t_errors(void)
@@ -426,10 +436,11 @@ static void t_kmsg(void)
 	      parse("g -O /dev/kmsg -o line") == EX_USAGE,
 	      "-O /dev/kmsg: another format is refused");
 	check(parse("g -O /dev/kmsg 0.5") == -1 && parse("g -O /dev/kmsg 0.4") == EX_USAGE &&
-	      parse("g -O /dev/kmsg -i 0.4") == EX_USAGE, "-O /dev/kmsg: the shortest interval");
+	      parse("g -O /dev/kmsg -i 0.4") == EX_USAGE,
+	      "-O /dev/kmsg: the shortest interval is 0.5 s");
 	check(parse("g -O /dev/kmsg --inner 0.1 1.5") == -1 &&
 	      parse("g -O /dev/kmsg --inner 0.1 1.4") == EX_USAGE,
-	      "-O /dev/kmsg: with --inner 1.5 s");
+	      "-O /dev/kmsg: the shortest interval with --inner is 1.5 s");
 	has_kmsg = false;
 }
 
@@ -439,14 +450,15 @@ static void t_limits(void)
 
 	for (int i = 1; i < MAX_PIDS; i++)
 		strcat(line, ",2");
-	check(parse(line) == -1 && opt.npids == MAX_PIDS, "64 processes");
-	check(parse(strcat(line, ",3")) == EX_USAGE && opt.npids == MAX_PIDS, "65 are too many");
+	check(parse(line) == -1 && opt.npids == MAX_PIDS, "-p: 64 processes are accepted");
+	check(parse(strcat(line, ",3")) == EX_USAGE && opt.npids == MAX_PIDS,
+	      "-p: 65 processes are too many");
 	str_copy(line, sizeof(line), LIT("stat"));
 	for (int i = 0; i < MAX_LISTS; i++)
 		strcat(line, " -e a");
-	check(parse(line) == -1 && opt.nevents == MAX_LISTS, "64 lists of events");
+	check(parse(line) == -1 && opt.nevents == MAX_LISTS, "-e: 64 lists of events are accepted");
 	check(parse(strcat(line, " -e b")) == EX_USAGE && opt.nevents == MAX_LISTS,
-	      "65 are too many");
+	      "-e: 65 lists of events are too many");
 	for (int not = 0; not < 2; not++) {
 		str_copy(line, sizeof(line), not ? LIT("g --not a") : LIT("g -d a"));
 		for (int i = 1; i < MAX_SELECTORS; i++)
@@ -457,18 +469,22 @@ static void t_limits(void)
 	str_copy(line, sizeof(line), LIT("g -f busy"));
 	for (int i = 1; i < MAX_PATTERNS; i++)
 		strcat(line, ",temp");
-	check(parse(line) == -1 && opt.out.npatterns == MAX_PATTERNS, "320 fields");
-	check(parse(strcat(line, ",name")) == EX_USAGE, "321 are too many");
+	check(parse(line) == -1 && opt.out.npatterns == MAX_PATTERNS,
+	      "-f: 320 fields are accepted");
+	check(parse(strcat(line, ",name")) == EX_USAGE, "-f: 321 fields are too many");
 	str_copy(line, sizeof(line), LIT("stat"));
 	for (int i = 1; i < MAX_SETS; i++)
 		strcat(line, " --set a");
-	check(parse(line) == -1 && opt.nsets == MAX_SETS - 1, "64 sets of events");
-	check(parse(strcat(line, " --set b")) == EX_USAGE && opt.nsets == MAX_SETS - 1, "65 are too many");
+	check(parse(line) == -1 && opt.nsets == MAX_SETS - 1, "--set: 64 event sets are accepted");
+	check(parse(strcat(line, " --set b")) == EX_USAGE && opt.nsets == MAX_SETS - 1,
+	      "--set: 65 event sets are too many");
 	str_copy(line, sizeof(line), LIT("oa"));
 	for (int i = 0; i < MAX_METRICS; i++)
 		strcat(line, " --metrics a");
-	check(parse(line) == -1 && opt.oa.nmetrics == MAX_METRICS, "64 files of metric sets");
-	check(parse(strcat(line, " --metrics b")) == EX_USAGE && opt.oa.nmetrics == MAX_METRICS, "65 are too many");
+	check(parse(line) == -1 && opt.oa.nmetrics == MAX_METRICS,
+	      "--metrics: 64 files are accepted");
+	check(parse(strcat(line, " --metrics b")) == EX_USAGE && opt.oa.nmetrics == MAX_METRICS,
+	      "--metrics: 65 files are too many");
 }
 
 /* --- help ------------------------------------------------------------------------------------- */
@@ -478,18 +494,22 @@ static void t_help(void)
 	check(parse("g --help") == EX_OK && nfinished == 1 &&
 	      str_find(str_of(out.p, out.n), LIT("\nlist     devices")) &&
 	      str_find(str_of(out.p, out.n), LIT("--format F")) && !str_find(str_of(out.p, out.n), LIT("--call-graph")),
-	      "--help: exit code 0, the commands, the options of most of them");
+	      "--help: exit code 0, all commands, and the options of most commands");
 	check(parse("g help") == EX_OK && nfinished == 1 && str_find(str_of(out.p, out.n), LIT("\nlist     devices")),
-	      "help: as --help");
+	      "help: same output as --help");
 	check(parse("g help sample") == EX_OK && nfinished == 1 &&
 	      str_find(str_of(out.p, out.n), LIT("gpustat sample [OPTIONS]")) && str_find(str_of(out.p, out.n), LIT("--call-graph")),
-	      "help COMMAND: as COMMAND --help");
-	check(parse("g help check") == EX_OK, "help check: exit code 0: it is not run as a plugin");
-	check(parse("g version") == EX_OK && nfinished == 1 && str_find(str_of(out.p, out.n), LIT("features: ")), "version: as --version");
-	check(parse("fdinfo help version") == -1 && opt.nwords == 2, "after a command they are words like others");
+	      "help COMMAND: same output as COMMAND --help");
+	check(parse("g help check") == EX_OK,
+	      "help check: exit code 0, because it does not run as a plugin");
+	check(parse("g version") == EX_OK && nfinished == 1 && str_find(str_of(out.p, out.n),
+	      LIT("features: ")), "version: same output as --version");
+	check(parse("fdinfo help version") == -1 && opt.nwords == 2,
+	      "help and version after a command are plain words");
 	check(parse("g clients -h") == EX_OK &&
 	      !str_find(str_of(out.p, out.n), LIT("--call-graph")) &&
-	      str_find(str_of(out.p, out.n), LIT("--sort FIELD")), "clients -h: its options only");
+	      str_find(str_of(out.p, out.n), LIT("--sort FIELD")),
+	      "clients -h: only options of clients");
 	check(parse("check -h") == EX_UNKNOWN, "check -h: exit code 3");
 	check(parse("g -V") == EX_OK && str_find(str_of(out.p, out.n), LIT("gpustat ")),
 	      "-V: exit code 0");
@@ -497,7 +517,7 @@ static void t_help(void)
 	check(parse("g -V") == EX_FAIL, "-V cannot be written: exit code 1");
 	prints = true;
 	check(parse("g -f help clients") == EX_OK && str_find(str_of(out.p, out.n), LIT("pids")),
-	      "-f help: the fields of the command, also before it");
+	      "-f help before the command: the fields of the command");
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* t_placeholders.c - unit test of commands/placeholders.c: each kind of file, and any bytes.
+/* t_placeholders.c - unit test of commands/placeholders.c: names in each kind of captured file,
+and arbitrary bytes.
  * SPDX-License-Identifier: MIT */
 #define replay(...) replay_command(__VA_ARGS__) /* unit.h has a function of this name, too */
 #include "../../commands/placeholders.c"
@@ -81,14 +82,17 @@ static void t_files(void)
 	for (size_t i = 0; i < LEN(files); i++) {
 		const char *got = file_of(files[i].path, str_z(files[i].text));
 
-		if (!check(strcmp(got, files[i].want) == 0, "%s, row %u", files[i].path,
+		if (!check(strcmp(got, files[i].want) == 0,
+			   "%s, row %u: names are replaced", files[i].path,
 			   (unsigned)i))
 			note("got %s", got);
 	}
 	check(strcmp(file_of("proc/7/cmdline", LIT("/usr/bin/Xorg\0-auth\0/home/me\0")),
-		     "command1") == 0, "a command line has the name of its process");
+		     "command1") == 0,
+		     "a command line is replaced by the placeholder of its process");
 	check(strcmp(file_of("proc/7/cmdline", LIT("/opt/averyverylongname\0")),
-		     file_of("proc/7/comm", LIT("averyverylongna"))) == 0, "names of 15 bytes");
+		     file_of("proc/7/comm", LIT("averyverylongna"))) == 0,
+		     "a long command name has the placeholder of its first 15 bytes");
 }
 
 static void t_links(void)
@@ -115,11 +119,12 @@ static void t_links(void)
 
 		memcpy(bytes, links[i].text, n);
 		n = placeholders_put_link(str_z(links[i].path), bytes, n, sizeof(bytes));
-		check(str_is(str_of(bytes, n), links[i].want), "%s", links[i].path);
+		check(str_is(str_of(bytes, n), links[i].want),
+		      "link %s: the target has a placeholder if it contains a name", links[i].path);
 	}
 }
 
-/* The caller's buffer is not longer than what it has read: a placeholder may not fit. */
+/* The buffer is only as long as the text that was read: a placeholder may not fit. */
 static void t_room(void)
 {
 	static const char *const paths[] = { "proc/1/comm", "proc/1/stat", "proc/1/status",
@@ -131,28 +136,29 @@ static void t_room(void)
 
 	for (size_t p = 0; p < LEN(paths); p++)
 		for (size_t n = 0; n <= sizeof(text); n++) {
-			char *b = malloc(n + 1); /* the sanitizer sees a byte beyond */
+			char *b = malloc(n + 1); /* the sanitizer reports accesses after its end */
 
 			memcpy(b, text, n);
 			good &= placeholders_put(str_z(paths[p]), b, n, n) <= n;
 			good &= placeholders_put_link(LIT("proc/1/fd/1"), b, n, n) <= n;
 			free(b);
 		}
-	check(good, "any cut of a text stays in its buffer");
-	check(placeholders[HIDDEN_COMMAND] > 3 && placeholders[HIDDEN_SERIAL] >= 3, "counts");
+	check(good, "any truncated text: placeholders stay within the buffer");
+	check(placeholders[HIDDEN_COMMAND] > 3 && placeholders[HIDDEN_SERIAL] >= 3,
+	      "the numbers of replaced names are counted");
 }
 
-/* The byte before an empty name does not belong to it. */
+/* A newline before an empty name is not part of the name. */
 static void t_empty(void)
 {
 	char to[16];
 	struct buf b = BUF(to);
 
 	replace_comm(&b, str_of("\nx" + 1, 0));
-	check_u64(b.n, 0, "an empty name after a newline");
+	check_u64(b.n, 0, "replace_comm: an empty name after a newline stays empty");
 }
 
-/* The table of names is full: one more name has the number 0, and the table is reported. */
+/* The table of names is full: each further name has the number 0, and the table is reported. */
 static void t_full(void)
 {
 	u32 had = nnames, last, n;
@@ -164,10 +170,12 @@ static void t_full(void)
 	nnames = MAX_NAMES - 1;
 	last = name_number(HIDDEN_COMMAND, LIT("last"));
 	check(last == placeholders[HIDDEN_COMMAND] && nnames == MAX_NAMES && name_number(HIDDEN_COMMAND, LIT("last")) == last,
-	      "full table of names: the last one is found");
-	check_str(str_z(file_of("proc/7/comm", LIT("more\n"))), "command0\n", "full table of names: one more is still replaced");
+	      "full table of names: the last name is found");
+	check_str(str_z(file_of("proc/7/comm", LIT("more\n"))), "command0\n",
+		  "full table of names: one more name is replaced by number 0");
 	full = table_full(&n);
-	check(full && n == 1 && strcmp(full->name, "replaced names") == 0, "full table of names: its name");
+	check(full && n == 1 && strcmp(full->name, "replaced names") == 0,
+	      "full table of names: the table is reported");
 	nnames = had;
 }
 

@@ -1,4 +1,5 @@
-/* t_playback.c - top --replay: which records are a sample, how long until the next, moving backwards,
+/* t_playback.c - top --replay: which records are a sample, the time until the next,
+moving backwards,
  * values and devices. SPDX-License-Identifier: MIT */
 #include "sys.h"
 #include "folder.h"
@@ -76,50 +77,62 @@ static const char *sample(void)
 static void t_samples(void)
 {
 	static const struct { const char *name, *text, *samples[4]; } rows[] = {
-		{ "devices of one time", DEV("0", "1", "1") DEV("1", "1", "1") DEV("0", "2", "1"),
+		{ "records of devices with the same time are one sample", DEV("0", "1",
+		  "1") DEV("1", "1", "1") DEV("0", "2", "1"),
 		  { "card0 card1 0 at 1000 1000", "card0 0 at 2000 end" } },
-		{ "clients of another run", DEV("0", "1", "1") CLI("7", "1.1", "1") CLI("8", "1.1", "1")
+		{ "clients with other times belong to the sample of their devices", DEV("0", "1",
+		  "1") CLI("7", "1.1", "1") CLI("8", "1.1", "1")
 		  DEV("0", "2", "1") CLI("7", "2.1", "1"),
 		  { "card0 2 at 1000 1000", "card0 1 at 2000 end" } },
-		{ "clients that are read less often", DEV("0", "1", "1") CLI("7", "1.1", "1")
+		{ "clients that were read less often are kept in later samples", DEV("0", "1",
+		  "1") CLI("7", "1.1", "1")
 		  DEV("0", "2", "1") DEV("0", "3", "1"),
 		  { "card0 1 at 1000 1000", "card0 1 at 2000 1000", "card0 1 at 3000 end" } },
-		{ "clients of a much later run", DEV("0", "1", "1") CLI("7", "900", "1"),
+		{ "clients that were read much later are a sample of their own", DEV("0", "1",
+		  "1") CLI("7", "900", "1"),
 		  { "card0 0 at 1000 1000", "card0 1 at 900000 end" } },
-		{ "clients first", CLI("7", "1", "1") DEV("0", "1", "1") CLI("7", "2", "1")
+		{ "clients before their devices: each reading of clients is a sample", CLI("7", "1",
+		  "1") DEV("0", "1", "1") CLI("7", "2", "1")
 		  DEV("0", "2", "1"),
 		  { "card0 1 at 1000 1000", "card0 1 at 1000 1000", "card0 1 at 2000 end" } },
-		{ "a clock that was set back", DEV("0", "9", "2") DEV("0", "3", "2"),
+		{ "a clock that was set back: the next time is a new sample", DEV("0", "9",
+		  "2") DEV("0", "3", "2"),
 		  { "card0 0 at 9000 2000", "card0 0 at 3000 end" } },
-		{ "an appended run", DEV("0", "1", "0.5") DEV("0", "5000", "0.5"),
+		{ "an appended recording: its first sample comes after the usual interval", DEV("0",
+		  "1", "0.5") DEV("0", "5000", "0.5"),
 		  { "card0 0 at 1000 500", "card0 0 at 5000000 end" } },
-		{ "two runs with the same devices", DEV("0", "1", "1") DEV("0", "1.3", "1"),
+		{ "two recordings in turn with the same device: each record is a sample", DEV("0",
+		  "1", "1") DEV("0", "1.3", "1"),
 		  { "card0 0 at 1000 300", "card0 0 at 1300 end" } },
-		{ "no times: a device again", DEV("0", "null", "null") DEV("1", "null", "null")
+		{ "no times: a repeated device begins a new sample", DEV("0", "null",
+		  "null") DEV("1", "null", "null")
 		  DEV("0", "null", "null"),
 		  { "card0 card1 0 at 0 1000", "card0 0 at 0 end" } },
-		{ "no times: a client again", CLI("7", "null", "3") CLI("8", "null", "3")
+		{ "no times: a repeated client begins a new sample", CLI("7", "null", "3") CLI("8",
+		  "null", "3")
 		  CLI("8", "null", "3"), { "card0 2 at 0 3000", "card0 1 at 0 end" } },
-		{ "a time that is not plausible", DEV("0", "1", "1e300") DEV("0", "9e300", "1e300"),
+		{ "an implausible time is shown as 0", DEV("0", "1", "1e300") DEV("0", "9e300",
+		  "1e300"),
 		  { "card0 0 at 1000 1000", "card0 0 at 0 end" } },
-		{ "processes if there are no clients", PROC("7", "1", "1") PROC("8", "1", "1")
+		{ "processes are shown if there are no clients", PROC("7", "1", "1") PROC("8", "1",
+		  "1")
 		  CLI("9", "2", "1"), { "card0 2 at 1000 1000", "card0 1 at 2000 end" } },
-		{ "summaries are not samples", DEV("0", "1", "1")
+		{ "summaries at the end are not samples", DEV("0", "1", "1")
 		  "{\"kind\":\"device\",\"summary\":\"avg\",\"time\":2,\"dev\":\"card0\"}\n",
 		  { "card0 0 at 1000 end" } },
-		{ "means of --inner are",
+		{ "means of --inner are samples",
 		  "{\"kind\":\"device\",\"summary\":\"min\",\"time\":2,\"dev\":\"card0\"}\n"
 		  "{\"kind\":\"device\",\"summary\":\"avg\",\"time\":2,\"dev\":\"card0\"}\n",
 		  { "card0 0 at 2000 end" } },
 	};
 
 	for (size_t i = 0; i < LEN(rows); i++) {
-		check(open_text(rows[i].text) < 0, "%s", rows[i].name);
+		check(open_text(rows[i].text) < 0, "%s: the file is opened", rows[i].name);
 		for (size_t k = 0; k < 4 && rows[i].samples[k]; k++) {
 			check_str(str_z(sample()), rows[i].samples[k], "%s: sample %zu", rows[i].name,
 				  k + 1);
 			if (k == 3 || !rows[i].samples[k + 1])
-				check(!playback_next(), "%s: no other", rows[i].name);
+				check(!playback_next(), "%s: no further sample", rows[i].name);
 			else
 				playback_next();
 		}
@@ -141,18 +154,19 @@ static void t_moves(void)
 	}
 	open_text(buf_z(&b));
 	playback_end();
-	check(playback.time == 4000000 && playback.wait < 0, "the last sample");
+	check(playback.time == 4000000 && playback.wait < 0, "playback_end: the last sample");
 	playback_back();
-	check(playback.time == 3000000 && playback.wait > 0, "the one before");
-	check(forgotten >= 2, "the graphs are made again");
+	check(playback.time == 3000000 && playback.wait > 0,
+	      "playback_back: the sample before the last one");
+	check(forgotten >= 2, "playback_back: the graphs are made again");
 	playback_begin();
-	check(playback.time == 0 && playback.at == 0, "the first");
+	check(playback.time == 0 && playback.at == 0, "playback_begin: the first sample");
 	playback_back();
-	check(playback.time == 0, "nothing is before it");
+	check(playback.time == 0, "playback_back: no sample is before the first one");
 	for (int i = 0; i < 9; i++)
 		playback_next();
-	check(playback.time == 4000000, "nothing is after the last");
-	/* a sample of more bytes than one look back has */
+	check(playback.time == 4000000, "playback_next: no sample is after the last one");
+	/* each sample has more bytes than one read backwards */
 	b.n = 0;
 	for (u32 i = 0; i < 3; i++)
 		for (u32 k = 0; k < 30000 / 3; k++) {
@@ -165,14 +179,16 @@ static void t_moves(void)
 	open_text(buf_z(&b));
 	playback_end();
 	times[0] = playback.time;
-	check_u64(playback_rows(), 10000, "the last sample is whole");
+	check_u64(playback_rows(), 10000, "large samples: the last one has all its records");
 	playback_back();
 	times[1] = playback.time;
-	check_u64(playback_rows(), 10000, "so is the one before");
+	check_u64(playback_rows(), 10000,
+		  "large samples: the one before the last has all its records");
 	playback_back();
 	times[2] = playback.time;
-	check(times[0] == 2000000 && times[1] == 1000000 && times[2] == 0, "their times");
-	check(playback_percent() == 0, "the place of the first");
+	check(times[0] == 2000000 && times[1] == 1000000 && times[2] == 0,
+	      "large samples: the times of all three");
+	check(playback_percent() == 0, "the first sample is at 0 %%");
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -201,18 +217,20 @@ static void t_values(void)
 				 rows[i].member);
 		record_fill(&rec, &devices[0].e, str_z(text), false);
 		v = record_get(&rec, NULL, name);
-		check(v && v->n == rows[i].n && v->unit == rows[i].unit && v->point == 0, "value %s",
+		check(v && v->n == rows[i].n && v->unit == rows[i].unit && v->point == 0,
+		      "value %s: number and unit",
 		      rows[i].member);
 	}
 	record_fill(&rec, &devices[0].e,
 		    LIT("{\"kind\":\"device\",\"dev\":\"c\",\"temp\":{\"a\\u0041\":-5.25},\"busy\":null,"
 			"\"throttle\":[\"x\\\"\", \"y\",3],\"state\":\"on\",\"nonsense\":1,\"engine\":{}}"), true);
 	check(record_get(&rec, "temp", NULL) && record_get(&rec, "temp", NULL)->neg &&
-	      record_get(&rec, "temp", NULL)->n == 5250, "a negative value");
+	      record_get(&rec, "temp", NULL)->n == 5250, "a negative value is read");
 	check(!record_get(&rec, NULL, "busy") && !record_get(&rec, NULL, "nonsense"),
-	      "unknown values and fields");
+	      "null and unknown fields are no values");
 	check(str_eq(record_get(&rec, NULL, "state")->s, LIT("on")) &&
-	      str_eq(record_get(&rec, "throttle", NULL)->s, LIT("x\"")), "texts, and those of a list");
+	      str_eq(record_get(&rec, "throttle", NULL)->s, LIT("x\"")),
+	      "a text and the first text of a list");
 	check_u64(rec.n, 7, "fields: kind, dev, temp, busy, two of throttle, state");
 }
 
@@ -222,26 +240,29 @@ static void t_devices(void)
 
 	open_text(DEV("0", "1", "1"));
 	n = device_named(LIT("renderD130"));
-	check(devices[n].render == 130 && devices[n].card == -1, "the number of a render node");
+	check(devices[n].render == 130 && devices[n].card == -1,
+	      "renderD130: the number of the render node");
 	n = device_named(LIT("accel2"));
-	check(devices[n].accel == 2, "of an accelerator");
+	check(devices[n].accel == 2, "accel2: the number of the accelerator");
 	n = device_named(LIT("card99999999999"));
-	check(devices[n].card == -1, "a number that is too large");
-	check(device_named(LIT("renderD130")) == 2 && device_named(LIT("card0")) == 1, "found again");
+	check(devices[n].card == -1, "card99999999999: the number is too large");
+	check(device_named(LIT("renderD130")) == 2 && device_named(LIT("card0")) == 1,
+	      "a device is found again by its name");
 	check(device_named(LIT("")) == NONE &&
 	      device_named(LIT("0123456789012345678901234567890123456789")) == NONE,
-	      "names that no device has");
+	      "an empty name and a long name add no device");
 	for (u32 i = 0; i < MAX_DEVICES + 100; i++) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "x%u", i);
 		bad += device_named(str_z(name)) == NONE;
 	}
-	check_u64(bad, 105, "no room");
+	check_u64(bad, 105, "names without room in the table of devices are refused");
 	devices[3].gone = true;
 	check(device_named(LIT("new")) == 3 && !devices[3].gone && devices[3].accel == -1,
-	      "the place of a device that is gone");
-	check(device_named(LIT("newer")) == NONE, "which is taken once");
+	      "a full table: a new device takes the row of a removed one");
+	check(device_named(LIT("newer")) == NONE,
+	      "a full table: the row of a removed device is taken only once");
 }
 
 static bool file_fed(struct str s)
@@ -264,17 +285,21 @@ static bool file_fed(struct str s)
 static void t_files(void)
 {
 	check(open_text("") == EX_FAIL && is_said("no record of a device, client or process"),
-	      "an empty file");
-	check(open_text("time,dev\n1,card0\n") == EX_FAIL && is_said("no record of a device, client or process"), "CSV");
-	check(playback_open(tmp_folder) == EX_FAIL && is_said("it is not a regular file"), "a folder");
-	check(playback_open("/nonexistent") == EX_FAIL && is_said("/nonexistent: "), "no such file");
+	      "an empty file is an error");
+	check(open_text("time,dev\n1,card0\n") == EX_FAIL &&
+	      is_said("no record of a device, client or process"), "a CSV file is an error");
+	check(playback_open(tmp_folder) == EX_FAIL && is_said("it is not a regular file"),
+	      "a folder is an error");
+	check(playback_open("/nonexistent") == EX_FAIL && is_said("/nonexistent: "),
+	      "a file that does not exist is an error");
 	check(open_text(DEV("0", "1", "1") "{\"kind\":\"dev") < 0 && !playback_next() &&
 	      playback.malformed == 1 && !playback_close() && is_said("1 malformed lines of the input file were left out"),
-	      "a cut last line");
+	      "a truncated last line is left out, with a message");
 	playback_begin();
-	check(!playback_next() && playback.malformed == 1, "it counts once");
+	check(!playback_next() && playback.malformed == 1,
+	      "a malformed line that is read again is counted once");
 	check(replay(LIT(DEV("0", "1", "1") CLI("7", "1", "1") DEV("0", "2", "1") "[{},]\n"), file_fed),
-	      "hostile files");
+	      "hostile files: each is read or refused");
 }
 
 int main(void)

@@ -25,9 +25,9 @@ static struct buf seen, said; /* what is drawn; messages */
 
 static struct {
 	struct str text;
-	size_t piece; /* bytes of one read */
-	long error;   /* at the end of the text */
-	bool interrupted, interrupts; /* every other read returns EINTR */
+	size_t piece; /* a read returns at most this number of bytes */
+	long error;   /* returned at the end of the text */
+	bool interrupted, interrupts; /* interrupts: every other read returns EINTR */
 	bool stops;   /* a signal comes after the first read */
 } file;
 
@@ -146,10 +146,12 @@ static void t_numbers(void)
 
 	for (size_t i = 0; i < LEN(good); i++)
 		check(scan_value(str_z(good[i].text), &v) && v.n == good[i].n &&
-		      v.neg == good[i].neg && v.point == good[i].point, "number '%s'",
+		      v.neg == good[i].neg && v.point == good[i].point,
+		      "scan_value: '%s' is a number",
 		      good[i].text);
 	for (size_t i = 0; i < LEN(bad); i++)
-		check(!scan_value(str_z(bad[i]), &v), "not a number: '%s'", show(str_z(bad[i])));
+		check(!scan_value(str_z(bad[i]), &v),
+		      "scan_value: '%s' is not a number", show(str_z(bad[i])));
 }
 
 static void t_times(void)
@@ -172,7 +174,7 @@ static void t_times(void)
 	for (size_t i = 0; i < LEN(rows); i++) {
 		i64 us = time_parse(str_z(rows[i].text));
 
-		if (!check(us == rows[i].us, "time '%s'", rows[i].text))
+		if (!check(us == rows[i].us, "time_parse: '%s'", rows[i].text))
 			note("got %" PRId64 ", want %" PRId64, us, rows[i].us);
 	}
 }
@@ -189,43 +191,49 @@ static const struct filecase {
 	u64 bad;
 	const char *name;
 } csvcases[] = {
-	{ LONG FIRST, FIRST_SEEN, 0, "long: a value" },
+	{ LONG FIRST, FIRST_SEEN, 0, "CSV, one value per row: a value" },
 	{ LONG FIRST "2,0.5,device,card0,,,temp,\"a \"\"b\"\", c\",-5\n",
-	  FIRST_SEEN "[2000000 500000] card0.temp.a \"b\", c.=-5/0;", 0, "long: quoted cells" },
+	  FIRST_SEEN "[2000000 500000] card0.temp.a \"b\", c.=-5/0;", 0,
+	  "CSV, one value per row: quoted cells" },
 	{ LONG "2,0.5,device,'-x,,,temp,'=b,-5\n2,0.5,device,'x,,,temp,',-5\n",
 	  "[2000000 500000] -x.temp.=b.=-5/0;[2000000 500000] 'x.temp.'.=-5/0;", 0,
-	  "long: the ' in front of what a spreadsheet would take for a formula" },
-	{ "\xef\xbb\xbf" LONG FIRST, FIRST_SEEN, 0, "a byte order mark" },
+	  "CSV: the ' before a text that a spreadsheet would take for a formula is removed" },
+	{ "\xef\xbb\xbf" LONG FIRST, FIRST_SEEN, 0, "CSV: a byte order mark is skipped" },
 	{ LONG "1.5,0.5,device,card0,,,engine.busy,render,12.5\r\n\r\n\n", FIRST_SEEN, 0,
-	  "lines that end in CR LF, empty lines" },
+	  "CSV: lines that end in CR LF, and empty lines" },
 	{ LONG "1.5,0.5,device,card0,,,engine.busy,render,12.5", FIRST_SEEN, 0,
-	  "no line break at the end" },
-	{ LONG FIRST LONG FIRST, FIRST_SEEN FIRST_SEEN, 0, "a second header is skipped" },
-	{ LONG FIRST "1,2\n" FIRST, FIRST_SEEN FIRST_SEEN, 1, "a row with too few cells" },
-	{ LONG "1,2,3,4,5,6,7,8,9,10\n" FIRST, FIRST_SEEN, 1, "a row with too many cells" },
+	  "CSV: no line break at the end" },
+	{ LONG FIRST LONG FIRST, FIRST_SEEN FIRST_SEEN, 0, "CSV: a second header is skipped" },
+	{ LONG FIRST "1,2\n" FIRST, FIRST_SEEN FIRST_SEEN, 1,
+	  "CSV: a row with too few cells is malformed" },
+	{ LONG "1,2,3,4,5,6,7,8,9,10\n" FIRST, FIRST_SEEN, 1,
+	  "CSV: a row with too many cells is malformed" },
 	{ LONG FIRST "2,0.5,device,card0,,,temp,\"a,3\n", FIRST_SEEN, 1,
-	  "a quote that is not closed" },
-	{ LONG "1,,device,card0,,,temp,\"a\"b,3\n" FIRST, FIRST_SEEN, 1, "text after a quote" },
+	  "CSV: a quote that is not closed is malformed" },
+	{ LONG "1,,device,card0,,,temp,\"a\"b,3\n" FIRST, FIRST_SEEN, 1,
+	  "CSV: a text after a closing quote is malformed" },
 	{ LONG "1,,device,card0,,,temp,\"a\nb\",3\n", "[1000000 -1] card0.temp.a\nb.=3/0;", 0,
-	  "a line break in quotes" },
+	  "CSV: a line break in quotes belongs to the cell" },
 	{ LONG "1,,device,card0,,,temp,a,\n2,,device,card0,,,temp,a,x\n",
 	  "[1000000 -1][2000000 -1]", 0,
-	  "unknown values and texts are not drawn" },
+	  "CSV: unknown values and texts are not drawn" },
 	{ LONG "1,,device,card0,,,nonsense,a,3\n1,,device,card0,,,driver,,3\n",
 	  "[1000000 -1][1000000 -1]", 0,
-	  "unknown fields and ids are not drawn" },
+	  "CSV: unknown fields and fields that identify an entity are not drawn" },
 	{ LONG "1,,counter,,,,unit,,bytes\n1,,counter,,,,value,,7\n",
-	  "[1000000 -1]unit bytes;[1000000 -1] ...value=7/0;", 0, "the unit of a counter" },
+	  "[1000000 -1]unit bytes;[1000000 -1] ...value=7/0;", 0,
+	  "CSV: the unit of a counter is read before its value" },
 	{ LONG "1,1,device,card0,,,temp.min,a,1\n1,1,device,card0,,,temp.avg,a,2\n",
-	  "[1000000 1000000] card0.temp.a.=2/0;", 0, "only the means of --inner are drawn" },
+	  "[1000000 1000000] card0.temp.a.=2/0;", 0, "CSV: only the means of --inner are drawn" },
 	{ LONG FIRST "1,1,device,card0,,,temp.avg,a,2\n", FIRST_SEEN, 0,
-	  "the summary after the samples is not drawn" },
+	  "CSV: a summary after the samples is not drawn" },
 	{ WIDE "1.5,card0,render=12.5 copy=0.0,61,7,-1e1\n",
 	  "[1500000 -1] card0.engine.render.busy=125/1!;"
 	  " card0.engine.copy.busy=0/0!; card0.temp.edge.=61/0!; card0.counter.clock.a.=7/0!;"
-	  " card0.counter.b c.=-10/0!;", 0, "columns of fields: lists, instances, counters" },
+	  " card0.counter.b c.=-10/0!;", 0,
+	  "CSV, one column per field: lists, instances, counters" },
 	{ WIDE "1.5,card0,5,-,,\n", "[1500000 -1] card0.engine..busy=5/0!;", 0,
-	  "columns of fields: one value" },
+	  "CSV, one column per field: a field with one value" },
 };
 
 static void cases(const struct filecase *rows, size_t n)
@@ -235,9 +243,9 @@ static void cases(const struct filecase *rows, size_t n)
 		size_t differs = 0;
 
 		clear(str_z(r->text));
-		check(read_all(0) == 0, "%s: the file is read", r->name);
+		check(read_all(0) == 0, "%s: the file is read to its end", r->name);
 		check_u64(in.bad, r->bad, "%s: the number of malformed records", r->name);
-		check_str(drawn(), r->seen, "%s: values", r->name);
+		check_str(drawn(), r->seen, "%s: these values are drawn", r->name);
 		for (size_t piece = 1; piece < 60; piece++) {
 			clear(str_z(r->text));
 			file.piece = piece;
@@ -245,7 +253,8 @@ static void cases(const struct filecase *rows, size_t n)
 			differs += read_all(0) != 0 || in.bad != r->bad ||
 				!str_eq(drawn(), str_z(r->seen));
 		}
-		check_u64(differs, 0, "%s: the same when it is read in pieces", r->name);
+		check_u64(differs, 0,
+			  "%s: the same result when the file is read in pieces", r->name);
 	}
 }
 
@@ -257,34 +266,35 @@ static void cases(const struct filecase *rows, size_t n)
 #define NONE_SEEN "[-1 -1]"
 
 static const struct filecase jsoncases[] = {
-	{ REC "\n" REC "\n", REC_SEEN REC_SEEN, 0, "a record on each line" },
-	{ REC REC " " REC, REC_SEEN REC_SEEN REC_SEEN, 0, "many records on a line" },
-	{ "[" REC ",\n " REC "]\n", REC_SEEN REC_SEEN, 0, "an array of records" },
+	{ REC "\n" REC "\n", REC_SEEN REC_SEEN, 0, "JSON: one record on each line" },
+	{ REC REC " " REC, REC_SEEN REC_SEEN REC_SEEN, 0, "JSON: several records on one line" },
+	{ "[" REC ",\n " REC "]\n", REC_SEEN REC_SEEN, 0, "JSON: an array of records" },
 	{ "{ \"kind\" : \"device\" ,\t\"clients\" : 2 }\r\n", NONE_SEEN " ...clients=2/0;", 0,
-	  "blanks" },
+	  "JSON: blanks between the tokens" },
 	{ "{\"clients\":3,\"dev\":\"c\",\"kind\":\"device\"}\n", NONE_SEEN " c...clients=3/0;", 0,
-	  "ids after the values" },
+	  "JSON: the device is named after the values" },
 	{ DEV "\"engine\":{\"render\":{\"busy\":12.5,\"freq\":null}}}\n",
-	  NONE_SEEN " c.engine.render.busy=125/1;", 0, "a group of three levels" },
+	  NONE_SEEN " c.engine.render.busy=125/1;", 0, "JSON: a group of three levels" },
 	{ DEV "\"temp\":{\"a\\\"\\u00e9\\n\":-5},\"link\":{\"width\":16}}\n",
 	  NONE_SEEN " c.temp.a\"\xc3\xa9\n.=-5/0; c.link..width=16/0;", 0,
-	  "groups of two levels, escapes" },
+	  "JSON: groups of two levels, and escapes in texts" },
 	{ DEV "\"temp\":{\"\\ud800\":1,\"\\uzzzz\":2}}\n",
 	  NONE_SEEN " c.temp.\xef\xbf\xbd.=1/0; c.temp.\xef\xbf\xbd.=2/0;", 0,
-	  "escapes that are no characters" },
+	  "JSON: invalid escapes become U+FFFD" },
 	{ DEV
 	  "\"x\":[{\"clients\":[1,\"]\"]}],\"y\":{\"a\":{\"b\":{\"clients\":1}}},\"clients\":4}\n",
-	  NONE_SEEN " c...clients=4/0;", 0, "arrays and deep objects are skipped" },
+	  NONE_SEEN " c...clients=4/0;", 0, "JSON: arrays and deep objects are skipped" },
 	{ "{\"summary\":\"max\",\"clients\":1}\n{\"summary\":\"avg\",\"clients\":2}\n" REC "\n"
 	  "{\"summary\":\"avg\",\"clients\":3}\n", NONE_SEEN " ...clients=2/0;" REC_SEEN, 0,
-	  "means are drawn only if no record is before them" },
+	  "JSON: means are drawn only if no sample precedes them" },
 	{ REC "\n{\"clients\":1,}\n" REC "\n", REC_SEEN REC_SEEN, 1,
-	  "a malformed record is left out whole" },
+	  "JSON: no value of a malformed record is drawn" },
 	{ "{\"a\":[1}]}\n{\"a\":[{]},\"clients\":9}\n{\"a\":tru}\n{\"a\" 1}\n{\"a\":01}\n{1:2}\n"
-	  REC, REC_SEEN, 6, "malformed records" },
-	{ REC "\n{\"clients\":1", REC_SEEN, 1, "a record that is cut" },
-	{ REC "\nnonsense\n" REC, REC_SEEN REC_SEEN, 1, "a line that is not a record" },
-	{ "{\"a\":\"x\ty\"}\n" REC, REC_SEEN, 1, "a control character in a text" },
+	  REC, REC_SEEN, 6, "JSON: six malformed records" },
+	{ REC "\n{\"clients\":1", REC_SEEN, 1, "JSON: a truncated last record" },
+	{ REC "\nnonsense\n" REC, REC_SEEN REC_SEEN, 1, "JSON: a line that is not a record" },
+	{ "{\"a\":\"x\ty\"}\n" REC, REC_SEEN, 1,
+	  "JSON: a control character in a text is malformed" },
 };
 
 /* --- hostile input ---------------------------------------------------------------------------- */
@@ -305,12 +315,12 @@ static void t_hostile(void)
 	struct buf b = BUF(text);
 
 	check(replay(LIT(LONG FIRST "2,,device,c,,,temp,\"a \"\"\",-5e3\n"), file_fed),
-	      "hostile CSV, long");
+	      "hostile CSV, one value per row: each file is read or refused");
 	check(replay(LIT(WIDE "1.5,card0,a=1 b=2,\"6\",7,\n"), file_fed),
-	      "hostile CSV with columns of fields");
+	      "hostile CSV, one column per field: each file is read or refused");
 	check(replay(LIT("[" REC "," DEV
 			 "\"engine\":{\"r\\u00e9\":{\"busy\":1e3}},\"x\":[{}]}]\n"), file_fed),
-	      "hostile JSON");
+	      "hostile JSON: each file is read or refused");
 	for (size_t levels = 63; levels < 65; levels++) {
 		bool good = levels == 63;
 
@@ -341,11 +351,11 @@ static void t_hostile(void)
 		check_str(drawn(), json ? REC_SEEN REC_SEEN : FIRST_SEEN FIRST_SEEN,
 			  "%s: the records before and after it are drawn", json ? "JSON" : "CSV");
 		check(str_find(str_of(said.p, said.n), str_z(": the record is too long\n")),
-		      "%s: a message about it", json ? "JSON" : "CSV");
+		      "%s: a message tells that a record is too long", json ? "JSON" : "CSV");
 	}
 }
 
-/* A header with as many columns as there is room for, and with one more. */
+/* CSV files with the maximum number of columns and with one more; JSON texts at their limit. */
 static void t_full(void)
 {
 	enum { UNESCAPED = 128 << 10 }; /* bytes of texts of a record */
@@ -385,7 +395,8 @@ static void t_full(void)
 		b.n += UNESCAPED - 1 + more;
 		put_z(&b, "\"}\n" REC "\n");
 		clear(str_of(b.p, b.n));
-		check(read_all(0) == 0 && in.bad == more, "JSON: escaped texts of %u bytes", UNESCAPED + more);
+		check(read_all(0) == 0 && in.bad == more,
+		      "JSON: escaped texts of at most 131072 bytes: %u bytes", UNESCAPED + more);
 	}
 }
 
@@ -413,7 +424,7 @@ static void t_command(void)
 	static struct str patterns[] = { STR("engine.render") };
 
 	check(plot(LONG FIRST, "-") == EX_OK && said.n == 0 && opt.out.headed,
-	      "standard input: exit code 0");
+	      "-: standard input is read, exit code 0");
 	check(plot(LONG, "/nonexistent") == EX_FAIL && is_said("/nonexistent: "),
 	      "no such file: exit code 1");
 	check(plot("a,b\n1,2\n", "-") == EX_FAIL && is_said("-: the file is not CSV or JSON output of gpustat\n"),
@@ -424,7 +435,7 @@ static void t_command(void)
 	      !is_said("line 5") && is_said("5 malformed lines of the input file were left out\n"),
 	      "5 malformed lines: exit code 1, 3 messages and their number");
 	opt.nwords = 0;
-	check(cmd_plot() == EX_USAGE, "no file: exit code 2");
+	check(cmd_plot() == EX_USAGE, "no file name: exit code 2");
 	clear(str_z(LONG FIRST));
 	file.error = -EIO;
 	check(read_all(0) == -EIO, "a read error is returned");
@@ -432,13 +443,14 @@ static void t_command(void)
 	file.stops = true;
 	file.piece = strlen(LONG FIRST);
 	check(read_all(0) == 0 && str_eq(drawn(), str_z(FIRST_SEEN)),
-	      "a signal: the rows so far are drawn");
+	      "a signal: the rows that were read are drawn");
 	opt.patterns[0] = patterns[0];
 	opt.out.npatterns = 1;
 	clear(str_z(LONG FIRST "1.5,0.5,device,card0,,,engine.busy,copy,1\n"));
 	check(read_all(0) == 0 && str_eq(drawn(), str_z("[1500000 500000]"
 							" card0.engine.render.busy=125/1!;"
-							"[1500000 500000]")), "-f selects values");
+							"[1500000 500000]")),
+							"-f selects the values to draw");
 }
 
 int main(void)

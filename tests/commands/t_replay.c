@@ -1,5 +1,6 @@
 /* t_replay.c - `oa --replay`: recordings and raw streams in pieces of any size, the metric set and
- * the device of the stream, faults with their places, the end of a file. Reports are not decoded:
+ * the device of the stream, messages with file positions,
+ the end of a file. Reports are not decoded:
  * only their number and first byte count. SPDX-License-Identifier: MIT */
 #include "sys.h"
 #include "unit.h"
@@ -40,9 +41,9 @@ static struct {
 	u32 flushed, stops_at;   /* a signal comes with the n-th read; 0: never */
 	u32 reads, sums, lost, buffers_lost;
 	int ready;               /* result of stream_ready() */
-	bool bad;                /* stream_finish() was told that the file is bad */
+	bool bad;                /* argument of stream_finish(): the file has errors */
 	int finish;
-	struct str unknown;      /* the set of set_unknown() */
+	struct str unknown;      /* argument of set_unknown() */
 } fake;
 
 static long fake_read(int fd, char *b, size_t n)
@@ -295,23 +296,25 @@ static void t_pieces(void)
 	memset(file.p, 'x', 3 * 576);
 	file.n = 3u + 2 * oaformat_by_name(str_z(oafamilies[OF_XE2].format))->size;
 	replay_command();
-	check(recording.headerless && is_said(": a truncated report\n"), "a truncated report");
+	check(recording.headerless && is_said(": a truncated report\n"),
+	      "xe: a truncated report is an error");
 }
 
 static void t_errors(void)
 {
 	clear();
 	fake.open_error = -EIO;
-	run(EX_FAIL, "", "f: EIO\n", "a file that cannot be opened");
+	run(EX_FAIL, "", "f: EIO\n", "the file cannot be opened: exit code 1");
 	clear();
 	fake.open_error = -EINTR;
 	stopped = 1;
-	run(EX_OK, "", NULL, "a signal while it is opened");
+	run(EX_OK, "", NULL, "a signal while the file is opened: no message");
 	clear();
 	add_all();
 	fake.read_error = -EIO;
-	run(EX_FAIL, "abcde", "f: EIO\n", "a file that cannot be read to its end");
-	check(fake.bad && fake.sums == 1, "the reports so far are shown");
+	run(EX_FAIL, "abcde", "f: EIO\n", "a read error: exit code 1");
+	check(fake.bad && fake.sums == 1,
+	      "a read error: the sum of the reports before it is shown");
 	clear();
 	add_all();
 	fake.piece = 440;
@@ -322,26 +325,27 @@ static void t_errors(void)
 	add_all();
 	fake.flush_fails = true;
 	fake.regular = false;
-	run(EX_FAIL, "abcde", NULL, "a write that fails");
+	run(EX_FAIL, "abcde", NULL, "a write error at the end of the file: exit code 1");
 	clear();
 	add_all();
 	fake.flush_fails = true;
 	fake.regular = false;
 	fake.piece = file.n - 60;
-	run(EX_FAIL, "abc", NULL, "one in the middle of the file: its end is not checked");
+	run(EX_FAIL, "abc", NULL,
+	    "a write error in the middle of the file: its end is not checked");
 	clear();
 	add_all();
 	lost_record = true;
-	run(EX_FAIL, "abcde", NULL, "a record without room");
+	run(EX_FAIL, "abcde", NULL, "a record that did not fit into the output: exit code 1");
 	clear();
 	add_all();
 	fake.finish = EX_FAIL;
-	run(EX_FAIL, "abcde", NULL, "a write that fails at the end");
+	run(EX_FAIL, "abcde", NULL, "a write error when the output is finished: exit code 1");
 	clear();
 	add_all();
 	fake.ready = EX_USAGE;
-	run(EX_USAGE, "", NULL, "options that the stream does not allow");
-	check(fake.sums == 0, "nothing is shown");
+	run(EX_USAGE, "", NULL, "options that the stream does not allow: exit code 2");
+	check(fake.sums == 0, "options that the stream does not allow: nothing is shown");
 }
 
 static void t_ends(void)
@@ -362,13 +366,13 @@ static void t_ends(void)
 		      rows[i].what);
 	}
 	clear();
-	run(EX_FAIL, "", "f 0: empty\n", "an empty file");
+	run(EX_FAIL, "", "f 0: empty\n", "an empty file is an error");
 	clear();
 	add_version(1);
 	add_info(SKL, 10, "Render", "guid-r");
 	add_clocks(2);
 	replay_command();
-	check(is_said(": no report\n"), "a recording without reports");
+	check(is_said(": no report\n"), "a recording without reports is an error");
 	clear();
 	add_version(1);
 	add_info(SKL, 10, "Render", "guid-r");
@@ -376,7 +380,7 @@ static void t_ends(void)
 	add_sample('a');
 	replay_command();
 	check(fake.sums == 0 && is_said(": only one report: two are required to count\n"),
-	      "one report");
+	      "a recording with one report is an error");
 	for (u32 n = 0; n < 3; n++) {
 		clear();
 		add_version(1);
@@ -386,7 +390,8 @@ static void t_ends(void)
 		add_sample('b');
 		replay_command();
 		check(n == 2 ? is_said(NULL) : is_said(n ? ": only one correlation of the clocks\n" :
-		      ": no correlation of the clocks: no CPU times\n"), "%u correlations", n);
+		      ": no correlation of the clocks: no CPU times\n"),
+		      "%u clock correlations: two are required", n);
 	}
 }
 
@@ -399,38 +404,42 @@ static void t_records(void)
 	add_all();
 	add(OT_REPORT_LOST, "", 0);
 	add(OT_BUFFER_LOST, "", 0);
-	run(EX_OK, "abcde?!", NULL, "losses");
+	run(EX_OK, "abcde?!", NULL, "lost reports and lost buffers are passed on");
 	check(stream.cpu_ns == 1000 && stream.gpu_ts == 1 && stream.correlations == 2,
-	      "correlations of the clocks");
+	      "both clock correlations are passed on");
 	clear();
 	add_version(2);
 	add_info(SKL, 10, "Render", "guid-r");
 	add_clocks(2);
 	add_sample('a');
 	add_sample('b');
-	run(EX_FAIL, "ab", "f 0: unknown recording version: read as version 1\n", "version 2");
+	run(EX_FAIL, "ab", "f 0: unknown recording version: read as version 1\n",
+	    "version 2: read as version 1, with a message");
 	clear();
 	add_all();
 	snprintf(text, sizeof(text), "f %zu: device info after the first report\n", file.n);
 	add_info(TGL, 10, "", "");
-	run(EX_FAIL, "abcde", text, "a second device info, and its place");
+	run(EX_FAIL, "abcde", text, "a second device record: a message with its file position");
 	clear();
 	add_all();
 	add(OT_CORRELATION, "abc", 3);
 	replay_command();
-	check(is_said(": a clock correlation is too small\n"), "a short correlation");
+	check(is_said(": a clock correlation is too small\n"),
+	      "a clock correlation that is too short: a message");
 	clear();
 	add_all();
 	add(OT_SAMPLE, "abc", 3);
 	snprintf(text, sizeof(text), "f %zu: a sample too small for its format\n", file.n - 11);
 	fake.piece = 300;
-	run(EX_FAIL, "abcde", text, "a short sample, and its place in a later piece");
+	run(EX_FAIL, "abcde", text,
+	    "a sample that is too short: its file position is right in a later read");
 	clear();
 	add_version(1);
 	add(OT_INFO, "abc", 3);
 	add_clocks(2);
 	replay_command();
-	check(is_said("f 16: the device info is too small\n"), "a short device info");
+	check(is_said("f 16: the device info is too small\n"),
+	      "a device record that is too short: a message");
 	clear();
 	add_all();
 	memset(file.p + file.n, 0, 8);
@@ -438,7 +447,7 @@ static void t_records(void)
 	add_sample('z');
 	replay_command();
 	check(is_said(": a record has an impossible size; the rest is not read\n") && seen.n == 5,
-	      "a record with an impossible size");
+	      "a record with an impossible size ends the reading");
 	clear();
 	add_all();
 	for (u32 i = 0; i < 10; i++)
@@ -447,7 +456,8 @@ static void t_records(void)
 	for (size_t i = 0; i < said.n; i++)
 		lines += said.p[i] == '\n';
 	check(recording.nfaults == 10 && lines == 9 &&
-	      is_said("2 more errors in this file are not shown\n"), "eight faults are shown");
+	      is_said("2 more errors in this file are not shown\n"),
+	      "ten errors: eight are shown, two are counted");
 }
 
 /* --- the set and the device ------------------------------------------------------------------- */
@@ -463,7 +473,7 @@ static void prepare(bool with_info, u32 pci, u32 format, const char *name, const
 	add_sample('b');
 }
 
-/* The set and the platform that the stream got. */
+/* Replays the file; checks the metric set and the platform of the stream, and the message. */
 static void got(const char *guid, const char *platform, const char *message, const char *name)
 {
 	replay_command();
@@ -477,45 +487,52 @@ static void got(const char *guid, const char *platform, const char *message, con
 static void t_sets(void)
 {
 	prepare(true, SKL, 10, "Render", "guid-r");
-	got("guid-r", "sklgt2", NULL, "a set by its name");
+	got("guid-r", "sklgt2", NULL, "the recorded name: the metric set of this platform");
 	prepare(true, TGL, 10, "Render", "guid-r");
-	got("guid-t", "tglgt2", NULL, "the set of this platform, whatever the guid");
+	got("guid-t", "tglgt2", NULL,
+	    "the recorded name: the metric set of this platform, not that of the GUID");
 	prepare(true, TGL, 10, "Other", "guid-r");
-	got("guid-r", "tglgt2", "no metric set has the name Other: the set with the same GUID is used\n", "a set by its guid");
+	got("guid-r", "tglgt2", "no metric set has the name Other: the set with the same GUID is used\n",
+	    "an unknown name: the metric set with the recorded GUID");
 	prepare(true, SKL, 10, "Copy", "guid-x");
-	got("guid-c", "sklgt2", "metric set Copy is used although it is for another GPU\n", "a set of another platform");
+	got("guid-c", "sklgt2", "metric set Copy is used although it is for another GPU\n",
+	    "an unknown GUID: the metric set of another platform with this name");
 	prepare(true, 0xffff, 10, "Copy", "guid-c");
 	got("guid-c", "tglgt2", "f 16: the device's PCI id is unknown: use --platform NAME\n",
-	    "an unknown device: its set tells the platform");
+	    "an unknown device: the platform of its metric set");
 	prepare(true, 0xffff, 10, "Copy", "guid-x");
 	got("guid-c", "tglgt2", "metric set Copy is used although the GPU is unknown\n",
-	    "without a platform, a name alone");
+	    "an unknown device and GUID: the metric set with the recorded name");
 	prepare(true, SKL, 10, "Other", "guid-x");
 	got("guid-b", "sklgt2", "Basic is used instead of the unknown metric set Other; other sets are in the files "
-	    "oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE\nf 16: unknown metric set\n", "an unknown set");
-	check(!opt.raw, "the built-in one can be evaluated");
+	    "oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE\nf 16: unknown metric set\n",
+	    "an unknown metric set: Basic is used");
+	check(!opt.raw, "an unknown metric set: Basic can be evaluated");
 	prepare(true, TGL, 10, "Other", "guid-x");
 	got("", "tglgt2", "raw counters are used instead of the unknown metric set Other; other sets are in the "
-	    "files oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE\nf 16: unknown metric set\n", "an unknown set, and no built-in one");
-	check(opt.raw, "raw counters are shown");
+	    "files oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE\nf 16: unknown metric set\n",
+	    "an unknown metric set, and no Basic for the platform");
+	check(opt.raw, "no metric set: raw counters are shown");
 	prepare(true, 0xffff, 10, "Other", "guid-x");
-	got("", "", "raw counters are used instead of the unknown metric set Other", "nothing is known");
+	got("", "", "raw counters are used instead of the unknown metric set Other",
+	    "an unknown device and metric set: raw counters");
 	prepare(true, SKL, 10, "Render", "guid-r");
 	opt.oa.set = LIT("guid-c");
-	got("guid-c", "sklgt2", NULL, "-m with a guid");
+	got("guid-c", "sklgt2", NULL, "-m GUID: the metric set with this GUID");
 	prepare(true, SKL, 10, "Other", "guid-r");
 	opt.oa.set = LIT("Nothing");
-	got("", "sklgt2", NULL, "-m: the recorded guid is not used, and neither is Basic");
+	got("", "sklgt2", NULL,
+	    "-m with an unknown name: neither the recorded GUID nor Basic is used");
 	check(str_is(fake.unknown, "Nothing") && recording.exit_code == EX_USAGE && !fake.sums,
-	      "an unknown set of -m is a usage error");
+	      "-m with an unknown name: a usage error");
 	prepare(true, SKL, 10, "Render", "guid-r");
 	opt.raw = true;
-	got("", "sklgt2", NULL, "--raw needs no set");
+	got("", "sklgt2", NULL, "--raw requires no metric set");
 	prepare(true, SKL, 10, "Render", "guid-r");
 	opt.oa.platform = oaplatform_by_name(LIT("tglgt2"));
-	got("guid-t", "tglgt2", NULL, "--platform");
+	got("guid-t", "tglgt2", NULL, "--platform: the metric set of this platform");
 	prepare(true, SKL, 10, "", "");
-	got("guid-b", "sklgt2", NULL, "no recorded set: the built-in one");
+	got("guid-b", "sklgt2", NULL, "no recorded metric set: Basic is used");
 }
 
 static void t_devices(void)
@@ -526,46 +543,51 @@ static void t_devices(void)
 	replay_command();
 	check(stream.ts_hz == 77 && stream.dev.var[OV_REVISION] == 5 &&
 	      stream.dev.var[OV_MAX_HZ] == 1000 && stream.format == oaformat_by_number(false, 10) &&
-	      stream.exponent == -1 && !stream.dev.xe, "facts of the recorded device");
+	      stream.exponent == -1 && !stream.dev.xe,
+	      "the stream has the properties of the recorded device");
 	prepare(true, SKL, 99, "Render", "guid-r");
 	replay_command();
 	check(stream.format == oaformat_by_name(str_z(oafamilies[OF_GEN9].format)) &&
-	      is_said("f 16: unknown report format\n"), "an unknown format: the platform's");
+	      is_said("f 16: unknown report format\n"),
+	      "an unknown report format: the format of the platform");
 	prepare(true, SKL, 10, "Render", "guid-r");
 	opt.oa.props.format = oaformat_by_name(LIT("A12"));
 	replay_command();
-	check(stream.format == opt.oa.props.format, "-o with a format of reports");
+	check(stream.format == opt.oa.props.format, "-o with a report format: this format is used");
 	prepare(true, 0xffff, 99, "Render", "guid-r");
 	run(EX_FAIL, "", "f 16: unknown report format\n"
-	    "f 16: the device's PCI id is unknown: use --platform NAME\n", "nothing is known of it");
+	    "f 16: the device's PCI id is unknown: use --platform NAME\n",
+	    "an unknown device and report format: an error");
 	prepare(true, SKL, 10, "Render", "guid-r");
 	memset(file.p + 16 + 8, 0, 8); /* ts_hz */
 	replay_command();
-	check(stream.ts_hz == 12000000, "no recorded clock: the platform's");
+	check(stream.ts_hz == 12000000, "no recorded clock frequency: that of the platform");
 	prepare(false, 0, 0, "", "");
 	run(EX_FAIL, "", "f 64: no device info before the first report\n"
-	    "f 64: the GPU is unknown: use --platform NAME\n", "no device info");
+	    "f 64: the GPU is unknown: use --platform NAME\n", "no device record: an error");
 	prepare(false, 0, 0, "", "");
 	opt.oa.platform = oaplatform_by_name(LIT("sklgt2"));
-	run(EX_FAIL, "ab", "f 64: no device info before the first report\n", "--platform instead");
-	check(stream.ts_hz == 12000000, "its clock is the platform's");
+	run(EX_FAIL, "ab", "f 64: no device info before the first report\n",
+	    "no device record, but --platform: the reports are read");
+	check(stream.ts_hz == 12000000,
+	      "no device record, but --platform: the clock frequency of the platform");
 	prepare(true, SKL, 10, "Render", "guid-r");
 	opt.oa.props.has_ctx = true;
 	opt.oa.props.ctx = 6;
-	run(EX_OK, "ab", NULL, "--ctx");
-	check(stream.filtered && stream.filter.ctx == 6, "filters the reports");
+	run(EX_OK, "ab", NULL, "--ctx: all reports are read");
+	check(stream.filtered && stream.filter.ctx == 6, "--ctx: the reports are filtered");
 	prepare(true, SKL, 10, "Render", "guid-r");
 	opt.oa.props.has_ctx = true;
 	opt.oa.props.format = oaformat_by_name(LIT("A13"));
 	run(EX_USAGE, "", "--ctx: the reports of this GPU do not say which context ran\n",
-	    "--ctx with reports of Haswell");
+	    "--ctx with reports of Haswell: an error");
 	prepare(true, 0xffff, 10, "Copy", "guid-x");
 	memset(file.p + 16 + 8, 0, 8); /* ts_hz */
 	opt.interval = 1;
 	opt.raw = true;
 	replay_command();
 	check(is_said("f 16: the clock frequency is unknown: one sum of all, no intervals\n"),
-	      "an interval without a clock");
+	      "an interval without a clock frequency: one sum, with a message");
 	prepare(true, SKL, 10, "Render", "guid-r");
 	file.n = 16;
 	add_info(SKL, 10, "Render", "guid-r");
@@ -574,7 +596,7 @@ static void t_devices(void)
 	add_sample('a');
 	add_sample('b');
 	replay_command();
-	check(is_said(": the topology is invalid\n"), "an invalid topology");
+	check(is_said(": the topology is invalid\n"), "an invalid topology: a message");
 	prepare(true, 0xffff, 10, "Render", "guid-r");
 	file.n = 16;
 	add_info(0xffff, 10, "Render", "guid-r");
@@ -586,7 +608,7 @@ static void t_devices(void)
 	replay_command();
 	check(is_said(NULL) && stream.platform && stream.platform->family == OF_XE2 &&
 	      stream.dev.var[OV_SQIDI] == 4 && stream.dev.var[OV_THREADS] == 10 && stream.dev.var[OV_TS_HZ] == 77,
-	      "recorded numbers: the platform of an unknown id is that of its IP version");
+	      "an unknown PCI id: the platform of the recorded IP version");
 }
 
 static void t_modes(void)
@@ -608,21 +630,21 @@ static void t_modes(void)
 	}
 }
 
-/* The first run: the delay is counted from the start of the program. */
+/* Runs first: the delay of the progress is counted from the start of the program. */
 static void t_progress(void)
 {
 	clear();
 	fake.terminal = true;
 	add_all();
 	replay_command();
-	check(progress.n == 0, "a short run: no progress");
+	check(progress.n == 0, "a short run shows no progress");
 	clear();
 	fake.terminal = true;
 	add_all();
 	fake.piece = file.n / 4 + 1;
 	replay_command();
 	check_str(str_of(progress.p, progress.n), "\r\033[K50 %\r\033[K75 %\r\033[K100 %\r\033[K",
-		  "progress of a file, after half a second");
+		  "a file: progress in percent after half a second");
 	clear();
 	fake.terminal = true;
 	fake.regular = false;
@@ -630,16 +652,16 @@ static void t_progress(void)
 	fake.piece = file.n / 2 + 1;
 	replay_command();
 	check_str(str_of(progress.p, progress.n), "\r\033[K0 MiB\r\033[K0 MiB\r\033[K",
-		  "progress of a pipe");
+		  "a pipe: progress in MiB");
 	clear();
 	fake.terminal = opt.quiet = true;
 	add_all();
 	replay_command();
-	check(progress.n == 0, "-q: no progress");
+	check(progress.n == 0, "-q shows no progress");
 	clear();
 	add_all();
 	replay_command();
-	check(progress.n == 0, "no terminal: no progress");
+	check(progress.n == 0, "without a terminal there is no progress");
 }
 
 /* --- EU stalls -------------------------------------------------------------------------------- */

@@ -38,21 +38,25 @@ static bool opens(u32 sys, u32 proc, bool needed)
 
 static void t_mounted(void)
 {
-	check(opens(SYSFS_MAGIC, PROC_SUPER_MAGIC, true) && is_said(NULL), "both are mounted");
+	check(opens(SYSFS_MAGIC, PROC_SUPER_MAGIC, true) && is_said(NULL),
+	      "/proc and /sys are mounted: no message");
 	check(roots.sys >= 0 && roots.proc >= 0 && !roots.proc_given && !roots.sys_given &&
-	      !roots.proc_name && !fileio.error, "both are open");
-	check(!opens(0, 0, true), "neither is");
-	check(roots.sys == -1 && roots.proc == -1 && fileio.error == -ENOENT, "none is open");
+	      !roots.proc_name && !fileio.error, "/proc and /sys are mounted: both are opened");
+	check(!opens(0, 0, true), "/proc and /sys are not mounted: an error");
+	check(roots.sys == -1 && roots.proc == -1 && fileio.error == -ENOENT,
+	      "/proc and /sys are not mounted: neither is opened");
 	check(is_said("/proc and /sys are not mounted; as root: mount -t proc proc /proc; "
 		      "mount -t sysfs sys /sys\ncommands that work without it: stat, doctor\n"),
-	      "what to do, and the commands that go on");
-	check(opens(0, 0, false) && is_said("/proc and /sys are not mounted"), "one of these goes on");
+	      "/proc and /sys are not mounted: the message has the fix and the commands that work");
+	check(opens(0, 0, false) && is_said("/proc and /sys are not mounted"),
+	      "/proc and /sys are not mounted: a command that does not need them runs");
 	check(!opens(SYSFS_MAGIC, 0, true) &&
-	      is_said("/proc is not mounted; as root: mount -t proc proc /proc\n"), "no /proc");
-	check(roots.sys >= 0, "/sys is open");
+	      is_said("/proc is not mounted; as root: mount -t proc proc /proc\n"),
+	      "/proc is not mounted: an error");
+	check(roots.sys >= 0, "/proc is not mounted: /sys is opened");
 	opt.cmd = &cmds[3];
 	check(!opens(0, 0, true) && !str_find(str_of(said.p, said.n), LIT("that work")) &&
-	      is_said("not mounted"), "check prints one line");
+	      is_said("not mounted"), "check: the message has one line");
 	opt.cmd = cmds;
 }
 
@@ -62,12 +66,13 @@ static void t_sysfs(void)
 	opt.proc = in_folder("proc");
 	put(in_folder("proc/filesystems"), "nodev\tproc\n\text4\n");
 	check(!opens(0, 0, true) && is_said("/sys: this kernel has no sysfs (CONFIG_SYSFS)\n"),
-	      "a kernel without sysfs");
+	      "/proc/filesystems without sysfs: the message names the kernel option");
 	put(in_folder("proc/filesystems"), "nodev\tsysfs\nnodev\tproc\n");
 	check(!opens(0, 0, true) && is_said("/sys is not mounted; as root: mount -t sysfs sys /sys\n"),
-	      "a kernel with it");
+	      "/proc/filesystems with sysfs: the message has the mount command");
 	shell("rm \"$D/proc/filesystems\"");
-	check(!opens(0, 0, true) && is_said("/sys is not mounted"), "it is not known");
+	check(!opens(0, 0, true) && is_said("/sys is not mounted"),
+	      "no /proc/filesystems: the message has the mount command");
 	opt.proc = NULL;
 }
 
@@ -76,16 +81,17 @@ static void t_given(void)
 	opt.proc = in_folder("proc");
 	opt.sys = in_folder("sys");
 	put_folder(opt.sys);
-	check(opens(0, 0, true) && is_said(NULL), "folders that options name need no type");
+	check(opens(0, 0, true) && is_said(NULL),
+	      "--proc and --sys: the type of the file system is not checked");
 	check(roots.proc_given && roots.sys_given && roots.proc_name == opt.proc && nmagics == 0,
-	      "they are not the machine's");
+	      "--proc and --sys: the roots are marked as given by options");
 	opt.sys = in_folder("none");
-	check(!opens(0, 0, true) && is_said("/none: error\n"), "one that does not exist");
-	check(!opens(0, 0, false), "this stops any command");
+	check(!opens(0, 0, true) && is_said("/none: error\n"), "--sys: the folder does not exist");
+	check(!opens(0, 0, false), "--sys: a folder that does not exist stops any command");
 	said.n = 0;
 	put(in_folder("file"), "");
 	opt.sys = in_folder("file");
-	check(!opens(0, 0, true) && is_said("/file: error\n"), "a file is none");
+	check(!opens(0, 0, true) && is_said("/file: error\n"), "--sys: a file is not a folder");
 	opt.sys = opt.proc = NULL;
 }
 

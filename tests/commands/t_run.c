@@ -1,5 +1,5 @@
-/* t_run.c - `run`: what a command took of each device, from readings of devices and clients; clients
- * that end between two readings; when the next reading is; the report. Readings are simulated.
+/* t_run.c - `run`: use of each device by a command, from readings of devices and clients; clients
+ * that end between two readings; the time of the next reading; the report. Readings are simulated.
  * SPDX-License-Identifier: MIT */
 #include "sys.h"
 #include "unit.h"
@@ -36,14 +36,14 @@ static char bytes[OUT_BYTES], step_bytes[512];
 static struct buf steps;
 
 static struct {
-	u32 devices;           /* that choose_devices() finds */
+	u32 devices;           /* number of devices that choose_devices() finds */
 	void (*fill)(void);    /* puts the values of a reading */
 	i64 takes;             /* ns that a reading takes */
 	bool opened, no_roots, unwatched, unscanned, node_event;
 	u32 full_samples, all, running;
 	u32 ends_after;        /* waits until the command ends */
 	u32 waits;
-	size_t watched[2];     /* descriptors that the first two watched */
+	size_t watched[2];     /* number of descriptors of the first two calls of tasks_wait() */
 	long start, release, failure;
 	i32 status;
 	bool finish_fails;
@@ -172,7 +172,7 @@ static struct client *client(u64 id)
 
 static u64 busy, cycles, total_cycles, resident;
 
-/* One client, with these values. */
+/* Makes client 1 with the values of the variables above. */
 static void one_client(void)
 {
 	struct client *c = client(1);
@@ -222,14 +222,14 @@ static void t_busy(void)
 	take(S);
 	end();
 	check_u64(total(D_BUSY_NS, "render"), 2500 * (u64)MS,
-		  "busy time since the first reading: an inherited client has its own before it");
+		  "busy time of an inherited client: only its increase since the first reading");
 	clear();
 	busy = 4 * (u64)S;
 	take(0);
 	fake.fill = one_client;
 	take(S);
 	end();
-	check_u64(total(D_BUSY_NS, "render"), 4 * (u64)S, "a client that is new: all of its use");
+	check_u64(total(D_BUSY_NS, "render"), 4 * (u64)S, "busy time of a new client: all of it");
 	clear();
 	fake.fill = one_client;
 	take(0);
@@ -237,7 +237,8 @@ static void t_busy(void)
 	client_remove(client_find(1, KEY_ID, 1));
 	take(S);
 	end();
-	check_u64(total(D_BUSY_NS, "render"), 0, "a client that ends keeps what it had");
+	check_u64(total(D_BUSY_NS, "render"), 0,
+		  "busy time of a client that ended: the sum of its readings stays");
 }
 
 static void t_cycles(void)
@@ -258,8 +259,10 @@ static void t_cycles(void)
 		total_cycles = rows[i].clock_to;
 		take(2 * (i64)S);
 		end();
-		check_u64(total(D_CYCLES, "copy"), rows[i].to - rows[i].from, "cycles %zu", i);
-		check_u64(total(D_BUSY_NS, "copy"), rows[i].want, "as time");
+		check_u64(total(D_CYCLES, "copy"), rows[i].to - rows[i].from,
+			  "cycles %zu: the increase between the readings", i);
+		check_u64(total(D_BUSY_NS, "copy"), rows[i].want,
+			  "busy time of cycles: by the share of the clock's cycles");
 	}
 	cycles = total_cycles = 0;
 }
@@ -283,7 +286,7 @@ static void t_frequency(void)
 	take(2 * (i64)S);
 	end();
 	check_u64(total(D_BUSY_NS, "gpu"), 1500 * (u64)MS,
-		  "cycles without a clock: at the highest frequency");
+		  "cycles without a clock: busy time at the highest frequency");
 	cycles = 0;
 }
 
@@ -299,7 +302,7 @@ static void t_memory(void)
 	}
 	end();
 	check(total(D_RESIDENT, "vram0") == 900 && command.runs[1].has_used && command.runs[1].used == 900,
-	      "the most memory");
+	      "memory: the largest reading");
 	resident = 0;
 }
 
@@ -326,7 +329,8 @@ static void t_energy(void)
 	energy = 6000;
 	take(S);
 	end();
-	check(total(D_ENERGY, "card") == 5000 && !command.runs[1].estimated, "energy that is counted");
+	check(total(D_ENERGY, "card") == 5000 && !command.runs[1].estimated,
+	      "energy: the increase of the counter");
 	clear();
 	fake.fill = sensors;
 	energy = 0;
@@ -336,9 +340,11 @@ static void t_energy(void)
 	power = 2000000;
 	take(2 * (i64)S);
 	end();
-	check(total(D_ENERGY, "card") == 8000000 && command.runs[1].estimated, "energy from power");
+	check(total(D_ENERGY, "card") == 8000000 && command.runs[1].estimated,
+	      "energy without a counter: estimated from the power");
 	power = 0;
-	check(is_read(D_POWER) && !is_read(D_TEMP), "no other sensor is read");
+	check(is_read(D_POWER) && !is_read(D_TEMP),
+	      "is_read: sensors of power, not of temperature");
 }
 
 static u64 whole; /* 1/1000 % */
@@ -363,8 +369,10 @@ static void t_whole_device(void)
 	whole = 0; /* unknown */
 	take(4 * (i64)S);
 	end();
-	check_u64(command.runs[1].busy, 2400000000, "the busy time of the whole device");
-	check_u64(command.runs[1].measured, 3 * (u64)S, "the time with a busy value");
+	check_u64(command.runs[1].busy, 2400000000,
+		  "busy time of the whole device: readings after the start of the command");
+	check_u64(command.runs[1].measured, 3 * (u64)S,
+		  "busy time of the whole device: intervals without a value do not count");
 }
 
 static void share(void)
@@ -382,7 +390,8 @@ static void t_share(void)
 	take(0);
 	take(2 * (i64)S);
 	end();
-	check_u64(total(D_BUSY_NS, "gfx"), 500 * (u64)MS, "an old driver's share of the interval");
+	check_u64(total(D_BUSY_NS, "gfx"), 500 * (u64)MS,
+		  "busy time of a driver that reports a percentage");
 }
 
 /* --- clients that come and go ----------------------------------------------------------------- */
@@ -407,17 +416,19 @@ static void t_ended(void)
 	fake.fill = some_clients;
 	present = 6;
 	take(0);
-	check(command.runs[1].facts[RUN_CLIENTS] == 2 && command.runs[1].facts[RUN_ENDED] == 0, "two clients");
+	check(command.runs[1].facts[RUN_CLIENTS] == 2 && command.runs[1].facts[RUN_ENDED] == 0,
+	      "two clients are counted");
 	take(50 * MS);
-	check(command.runs[1].facts[RUN_CLIENTS] == 2, "are counted once");
+	check(command.runs[1].facts[RUN_CLIENTS] == 2, "two clients: counted once in two readings");
 	present = 2;
 	take(30 * MS);
 	check(command.runs[1].facts[RUN_ENDED] == 1 && command.runs[1].facts[RUN_UNREAD] == 30 * (u64)MS,
-	      "one ended after its last reading");
+	      "a client that ended: the time since its last reading is unread");
 	present = 12;
 	take(20 * MS);
 	check(command.runs[1].facts[RUN_CLIENTS] == 4 && command.runs[1].facts[RUN_ENDED] == 2 &&
-	      command.runs[1].facts[RUN_UNREAD] == 50 * (u64)MS, "others take their rows");
+	      command.runs[1].facts[RUN_UNREAD] == 50 * (u64)MS,
+	      "new clients in the rows of ended ones are counted");
 	clear();
 	fake.fill = some_clients;
 	present = 2;
@@ -425,7 +436,8 @@ static void t_ended(void)
 	command.ended = clock_now + 5 * MS;
 	present = 0;
 	take(90 * MS);
-	check(command.runs[1].facts[RUN_UNREAD] == 5 * (u64)MS, "at the end, until the command ended");
+	check(command.runs[1].facts[RUN_UNREAD] == 5 * (u64)MS,
+	      "a client that ended with the command: unread until the end of the command");
 	clear();
 	fake.fill = some_clients;
 	fake.takes = 5 * MS;
@@ -434,14 +446,15 @@ static void t_ended(void)
 	clients[client_find(1, KEY_ID, 1)].hidden = true;
 	take(20 * MS);
 	check(command.runs[1].facts[RUN_ENDED] == 1 && command.runs[1].facts[RUN_UNREAD] == 30 * (u64)MS,
-	      "one that is hidden now; the time is that since its own reading");
+	      "a client that is hidden now: unread since its own reading");
 	clear();
 	fake.fill = some_clients;
 	present = 2;
 	some_clients();
 	clients[client_find(1, KEY_ID, 1)].hidden = true;
 	take(0);
-	check(!command.runs[1].e.used || command.runs[1].facts[RUN_CLIENTS] == 0, "a hidden client");
+	check(!command.runs[1].e.used || command.runs[1].facts[RUN_CLIENTS] == 0,
+	      "a client that is always hidden is not counted");
 }
 
 /* --- the times of readings -------------------------------------------------------------------- */
@@ -459,7 +472,8 @@ static void t_plan(void)
 		reading_plan(clock_now - rows[i].took * MS);
 		if (!check(command.first - clock_now == rows[i].first * MS &&
 			   command.due - clock_now == rows[i].due * MS,
-			   "clients of %" PRId64 " ms, a reading of %" PRId64 " ms", rows[i].age,
+			   "reading_plan: clients of %" PRId64 " ms, a reading of %" PRId64 " ms",
+			   rows[i].age,
 			   rows[i].took))
 			note("first %" PRId64 ", due %" PRId64, command.first - clock_now,
 			     command.due - clock_now);
@@ -470,22 +484,22 @@ static void t_sensors(void)
 {
 	clear();
 	command.sensors = clock_now - 99 * MS;
-	check(!sensors_due(clock_now), "sensors are read at each interval");
+	check(!sensors_due(clock_now), "sensors are not due before the interval is over");
 	command.sensors = clock_now - 100 * MS;
-	check(sensors_due(clock_now), "which is over");
+	check(sensors_due(clock_now), "sensors are due after the interval");
 	command.sensors = clock_now - 13 * MS;
 	devices[2].awake = false;
-	check(sensors_due(clock_now), "sooner while a device sleeps");
+	check(sensors_due(clock_now), "sensors are due sooner while a device sleeps");
 	devices[2].gone = true;
-	check(!sensors_due(clock_now), "unless that is gone");
+	check(!sensors_due(clock_now), "sensors are not due sooner if the sleeping device is gone");
 	command.ended = clock_now;
-	check(sensors_due(clock_now), "and at the end");
+	check(sensors_due(clock_now), "sensors are due when the command has ended");
 	clear();
 	take(0);
 	take(50 * MS);
 	take(60 * MS);
 	check(fake.full_samples == 2 && command.readings == 3,
-	      "between them only clients are read");
+	      "between two readings of sensors only clients are read");
 }
 
 static void t_new(void)
@@ -493,16 +507,17 @@ static void t_new(void)
 	clear();
 	command.newest = clock_now - 10 * (i64)S;
 	take(0);
-	check(command.newest != clock_now, "no news");
+	check(command.newest != clock_now, "no new client: the time of the newest one stays");
 	fake.opened = true;
 	take(S);
-	check(command.newest == clock_now, "a node was opened");
+	check(command.newest == clock_now, "a GPU node was opened: a client may be new");
 	fake.opened = false;
 	holders_found = 3;
 	take(S);
-	check(command.newest == clock_now && command.found == 3, "a new descriptor");
+	check(command.newest == clock_now && command.found == 3,
+	      "a new descriptor of a client: the client is new");
 	take(S);
-	check(command.newest != clock_now, "once");
+	check(command.newest != clock_now, "a new descriptor counts once");
 }
 
 static void t_wait(void)
@@ -512,19 +527,20 @@ static void t_wait(void)
 	command.first = clock_now + 5 * MS;
 	command.due = clock_now + 50 * MS;
 	check(!reading_wait() && fake.waits == 2 && fake.watched[0] == 0 && fake.watched[1] == 1,
-	      "two waits: without and with nodes");
+	      "reading_wait: the first wait ignores opens of nodes, the second does not");
 	clear();
 	fake.ends_after = 99;
 	fake.node_event = true;
 	command.first = clock_now - 1;
 	command.due = clock_now + 50 * MS;
 	check(!reading_wait() && fake.waits == 1 && clock_now < command.due,
-	      "an open ends the second");
+	      "reading_wait: an open of a node ends the second wait");
 	clear();
 	fake.ends_after = 1;
 	fake.status = 3;
 	command.first = command.due = clock_now + 5 * MS;
-	check(reading_wait() && command.ended == clock_now && command.status == 3, "the command's end");
+	check(reading_wait() && command.ended == clock_now && command.status == 3,
+	      "reading_wait: the end of the command, and its status");
 }
 
 /* --- the report ------------------------------------------------------------------------------- */
@@ -543,13 +559,13 @@ static void t_facts(void)
 	facts_get(f);
 	check(f[RUN_STATUS] == 4 && f[RUN_USER] == 1500000000 && f[RUN_SYSTEM] == 250000000 &&
 	      f[RUN_PROCESSES] == 9 && f[RUN_RUNNING] == 2 && f[RUN_READINGS] == 7 &&
-	      f[RUN_OPENS] == 2, "facts of the command");
+	      f[RUN_OPENS] == 2, "facts_get: status, times, processes, readings and opens");
 	cpu_times = -EINVAL;
 	fake.unscanned = fake.unwatched = true;
 	facts_get(f);
 	check(f[RUN_USER] == UINT64_MAX && f[RUN_SYSTEM] == UINT64_MAX &&
 	      f[RUN_PROCESSES] == UINT64_MAX && f[RUN_RUNNING] == UINT64_MAX &&
-	      f[RUN_OPENS] == UINT64_MAX, "unknown ones");
+	      f[RUN_OPENS] == UINT64_MAX, "facts_get: unknown values");
 }
 
 static void check_report(const char *want, const char *name)
@@ -579,21 +595,23 @@ static void report_begin(void)
 static void t_report(void)
 {
 	report_begin();
-	check_report(HEAD "card0 xe: no client seen\n", "no client");
+	check_report(HEAD "card0 xe: no client seen\n", "report: no client");
 	command.runs[1].facts[RUN_RUNNING] = 2;
 	registry.unreadable = 3;
 	check_report(HEAD "  its processes that still run, whose CPU time is not included: 2\n"
 		     "  its processes whose clients may not be read: 3\ncard0 xe: no client seen\n",
-		     "processes");
+		     "report: processes that still run, processes that may not be read");
 	report_begin();
 	command.runs[1].facts[RUN_USER] = UINT64_MAX;
 	check_report("gpustat run: make -j2\n  exit status 0, wall time 4.000 s\n"
-		     "card0 xe: no client seen\n", "unknown times");
+		     "card0 xe: no client seen\n", "report: unknown CPU times are left out");
 	report_begin();
 	command.runs[1].facts[RUN_CLIENTS] = 1;
-	check_report(HEAD "card0 xe\n  its driver reports no use per client\n", "no use");
+	check_report(HEAD "card0 xe\n  its driver reports no use per client\n",
+	"report: a driver without values per client");
 	devices[1].no_engines = "because";
-	check_report(HEAD "card0 xe\n  its driver reports no use per client: because\n", "its reason");
+	check_report(HEAD "card0 xe\n  its driver reports no use per client: because\n",
+	"report: the reason why a driver has no values per client");
 	report_begin();
 	command.runs[1].facts[RUN_CLIENTS] = 3;
 	command.runs[1].facts[RUN_ENDED] = 2;
@@ -616,11 +634,11 @@ static void t_report(void)
 		     "  the whole device 37.5% busy\n"
 		     "  energy of the device about 8.0 J, mean power 2.0 W (card)\n"
 		     "  2 of 3 clients ended between two readings: the use in their last 0.015 s at most "
-		     "is unknown\n", "all that is known");
+		     "is unknown\n", "report: all values");
 	report_begin();
 	order[0] = NONE;
 	command.runs[0] = command.runs[1];
-	check_report(HEAD "  no GPU here: /sys lists no DRM or accel device\n", "no GPU");
+	check_report(HEAD "  no GPU here: /sys lists no DRM or accel device\n", "report: no GPU");
 }
 
 static void t_opens(void)
@@ -638,7 +656,7 @@ static void t_opens(void)
 		opt.ndevices = rows[i].chosen;
 		put_opens(&out);
 		check(rows[i].start ? str_find(str_of(out.p, out.n), str_z(rows[i].start)) : out.n == 0,
-		      "opens %zu", i);
+		      "report: opens of GPU nodes without a client, row %zu", i);
 	}
 }
 
@@ -649,10 +667,11 @@ static void t_words(void)
 
 	memset(text, 'x', sizeof(text) - 1);
 	clear();
-	check_str(command_text(), "make -j2", "the command");
+	check_str(command_text(), "make -j2", "the text of the command has its arguments");
 	opt.command = list;
 	s = command_text();
-	check(str_len(s) == 4096 && memcmp(s.p, "make xxx", 8) == 0, "a long command is cut");
+	check(str_len(s) == 4096 && memcmp(s.p, "make xxx", 8) == 0,
+	      "the text of the command has at most 4096 bytes");
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -663,61 +682,70 @@ static void t_command(void)
 {
 	clear();
 	opt.command = NULL;
-	check(run() == EX_USAGE && is_said("run requires a command"), "no command");
+	check(run() == EX_USAGE && is_said("run requires a command"),
+	      "without a command: a usage error");
 	opt.command = words + 2;
-	check(run() == EX_USAGE && is_said("run requires a command"), "an empty one");
+	check(run() == EX_USAGE && is_said("run requires a command"),
+	      "an empty command: a usage error");
 	clear();
 	opt.proc = "/x";
-	check(run() == EX_USAGE && is_said("run excludes --proc"), "--proc");
+	check(run() == EX_USAGE && is_said("run excludes --proc"), "--proc: a usage error");
 	clear();
 	fake.no_roots = true;
-	check(run() == EX_FAIL && steps.n == 0, "no /proc");
+	check(run() == EX_FAIL && steps.n == 0, "without /proc: exit code 1, nothing is started");
 	clear();
 	fake.ends_after = 3;
 	fake.status = 7;
 	opt.interval = 0;
 	check(run() == 7 && opt.interval == 100 * MS && rescan.budget == RESCAN_ALL &&
-	      process_filter == tree_has && sensing.filter == is_read, "the command's exit code");
+	      process_filter == tree_has && sensing.filter == is_read,
+	      "the exit code is that of the command");
 	check_str(str_of(steps.p, steps.n), "sink catch tree start fork confine release end ",
-		  "it runs after the first reading");
-	check(fake.confined == 55 && fake.kept == (MAY_READ | MAY_PTRACE), "rights");
+		  "the command starts after the first reading");
+	check(fake.confined == 55 && fake.kept == (MAY_READ | MAY_PTRACE),
+	      "privileges: reading of other processes is kept");
 	check(out.n > 16 && str_is(str_of(out.p + out.n - 16, 16), " no client seen\n"),
-	      "a report, and no record after it");
+	      "default output: a report without records");
 	clear();
 	fake.start = -EIO;
-	check(run() == EX_FAIL && is_said("cannot start a process: EIO"), "no process");
+	check(run() == EX_FAIL && is_said("cannot start a process: EIO"),
+	      "the process cannot be started: exit code 1");
 	clear();
 	fake.ends_after = 1;
 	fake.failure = -ENOENT;
-	check(run() == 127 && out.n == 0, "a command that cannot be run: no report");
+	check(run() == 127 && out.n == 0,
+	      "the command cannot be executed: exit code 127, no report");
 	clear();
 	fake.ends_after = 1;
 	fake.release = -EIO;
-	check(run() == 127 && out.n == 0, "or not released");
+	check(run() == 127 && out.n == 0,
+	      "the command cannot be released: exit code 127, no report");
 	clear();
 	fake.ends_after = 1;
 	fake.finish_fails = true;
-	check(run() == EX_FAIL, "a report that cannot be written");
+	check(run() == EX_FAIL, "the report cannot be written: exit code 1");
 	clear();
 	fake.ends_after = 1;
 	fake.finish_fails = true;
 	fake.status = 7;
-	check(run() == 7, "the command's error goes first");
+	check(run() == 7, "an error of the command has priority over a write error");
 	clear();
 	fake.devices = 0;
 	opt.ndevices = 1;
-	check(run() == EX_NODEVICE && is_said("no device"), "-d of a device that is not there");
+	check(run() == EX_NODEVICE && is_said("no device"), "-d: no such device");
 	clear();
 	fake.devices = 0;
 	fake.ends_after = 1;
-	check(run() == EX_OK && str_find(str_of(out.p, out.n), LIT("no GPU here")), "no device at all");
+	check(run() == EX_OK && str_find(str_of(out.p, out.n), LIT("no GPU here")),
+	      "no device: the command runs, the report tells it");
 	clear();
 	fake.devices = 2;
 	fake.ends_after = 1;
 	opt.out.fmt = format_find((struct str)STR("json"));
 	run();
 	check(json_ok(str_of(out.p, out.n), NULL) &&
-	      str_find(str_of(out.p, out.n), LIT("\"command\":\"make -j2\"")), "records");
+	      str_find(str_of(out.p, out.n), LIT("\"command\":\"make -j2\"")),
+	      "-o json: records with the command");
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* t_sample.c - `sample`: options, periods, what becomes of each record of a ring, losses, the order of
+/* t_sample.c - `sample`: options, periods, handling of each record of a ring, losses, the order of
  * a profile, the end of a measurement, messages and exit codes. Events, rings and symbols are
  * simulated. SPDX-License-Identifier: MIT */
 #include "sys.h"
@@ -38,7 +38,7 @@ static struct {
 	u64 until, lost, period;  /* rings_drain(until), perf_lost(), perf_period() */
 	u32 periods, drains, whole, ticks, woken_at, preloads, adds_per_drain, lost_per_drain;
 	long start, rings, failure;
-	i64 ended;                /* measure.timeout of the measurement */
+	i64 ended;                /* timeout of the measurement */
 	u32 finished;
 	long pwrites[4];          /* results; 0 at the end: all bytes */
 	u32 npwrites;
@@ -50,7 +50,7 @@ static struct {
 	u64 time_step; /* ns between the samples of a drain */
 	u32 decoded;
 	bool finish_fails, dumb, screen_fails, two_tracepoints;
-	long formats; /* result of reading the format files */
+	long formats; /* result of tracepoints_read() */
 } fake;
 
 struct terminal terminal;
@@ -106,7 +106,7 @@ const struct tpfield *tracepoint_fields(u32 event, u32 *n) { *n = event == 1 || 
 struct str tracepoints_data(void) { return LIT("formats"); }
 long tracepoints_read(void) { step("formats"); return fake.formats; }
 
-/* --latency and --syscalls are those of t_timing.c; opt.syscalls stands for both. */
+/* t_timing.c tests --latency and --syscalls; here opt.syscalls stands for both. */
 bool timing_is_on(void) { return opt.syscalls; }
 int timing_options(struct target *t) { t->period = 1; t->raw = true; return opt.latency ? EX_USAGE : -1; }
 const char *timing_events(void) { return "timed"; }
@@ -226,7 +226,7 @@ bool show_record(const struct entity *e, const struct recopts *ro)
 static const struct prec tick = { .type = PR_SAMPLE, .have = PS_IP | PS_TIME, .pid = 3, .tid = 4,
 				  .ip = 0x10, .time = 5000, .id = 71 };
 
-/* A tick as the kernel writes it: words, the fourth of which is the time. */
+/* The record `tick` as the kernel writes it: 64-bit words; the fourth one is the time. */
 static u64 tick_words[8];
 
 static struct str tick_raw(u64 time, u64 period)
@@ -257,7 +257,7 @@ u64 rings_drain(u64 until, const struct ring_reader *to)
 	return 0;
 }
 
-/* Passes the records of adds_per_drain samples on, of which the first is handled, too. */
+/* Returns the number of samples, adds_per_drain; handles one, and copies the text "samples". */
 u64 rings_copy(struct ring_reader *to)
 {
 	fake.drains++;
@@ -325,7 +325,7 @@ static void format(const char *name) { opt.out.fmt = format_find(str_z(name)); }
 
 /* --- fields of tracepoints -------------------------------------------------------------------- */
 
-/* The columns of -f field are the fields of all tracepoints, before any of them has a sample. */
+/* -f field makes columns for the fields of all tracepoints, before the first sample. */
 static void t_columns(void)
 {
 	static const struct str pattern = STR("field");
@@ -341,11 +341,12 @@ static void t_columns(void)
 	record_alloc();
 	columns_prepare();
 	check(opt.out.ncells == 2 && str_eq(str_of(opt.out.cells[0].inst, opt.out.cells[0].inst_n), LIT("x")) &&
-	      str_eq(str_of(opt.out.cells[1].inst, opt.out.cells[1].inst_n), LIT("y")), "a column for the field of each tracepoint");
+	      str_eq(str_of(opt.out.cells[1].inst, opt.out.cells[1].inst_n), LIT("y")),
+	      "CSV: a column for the field of each tracepoint");
 	opt.out.headed = true;
 	opt.out.ncells = 0;
 	columns_prepare();
-	check(opt.out.ncells == 0, "a header that was read from a file stays");
+	check(opt.out.ncells == 0, "CSV: a header that was read from a file is kept");
 }
 
 /* The format files are read, and samples have the fields, only if the output shows them. */
@@ -383,7 +384,8 @@ static void t_fields(void)
 		check(opt.target.raw == rows[i].raw && (steps.n > 0) == rows[i].raw &&
 		      (!rows[i].raw || sampling.common == rows[i].common) &&
 		      (str_len(sampling.tracing) > 0) == (rows[i].raw && makes_perfdata()),
-		      "fields %zu: %s, %s", i, rows[i].format, rows[i].patterns[0] ? rows[i].patterns[0] : "no -f");
+		      "tracepoint fields, row %zu: %s, %s", i, rows[i].format,
+		      rows[i].patterns[0] ? rows[i].patterns[0] : "no -f");
 	}
 	clear();
 	add_two();
@@ -397,7 +399,7 @@ static void t_fields(void)
 	steps.n = 0;
 	fields_prepare(&opt.target);
 	check(!opt.target.raw && !steps.n && is_said("fields of tracepoints are shown only to root"),
-	      "fields that the user may not see");
+	      "fields of tracepoints are left out, with a message, if the user may not see them");
 	fake.hidden = 0;
 }
 
@@ -407,23 +409,27 @@ static void t_timing(void)
 {
 	clear();
 	opt.syscalls = opt.latency = true;
-	check(sample_options(&opt.target) == EX_USAGE, "options that exclude each other");
+	check(sample_options(&opt.target) == EX_USAGE,
+	      "--syscalls and --latency exclude each other");
 	clear();
 	opt.syscalls = true;
 	opt.top = 3;
-	check(sample_options(&opt.target) == -1 && opt.out.once && opt.target.period == 1, "--top, each hit, no time");
+	check(sample_options(&opt.target) == -1 && opt.out.once && opt.target.period == 1,
+	      "--syscalls: --top is allowed, the period is 1");
 	clear();
 	opt.syscalls = true;
 	fake.ticks = 1;
 	fake.adds_per_drain = 1;
-	check(cmd_sample() == EX_DENIED, "no event can be opened");
+	check(cmd_sample() == EX_DENIED, "--syscalls: no event can be opened");
 	check_str(str_of(steps.p, steps.n), "target formats fields sink catch begin timed timed dropped close ",
-	          "the fields are found, the records handled; no sums are printed");
-	check(opt.target.fields == (PS_TID | PS_TIME) && fake.preloads == 0, "samples are small; no symbols are read");
+	          "--syscalls: fields are found, records are handled, no sums are printed");
+	check(opt.target.fields == (PS_TID | PS_TIME) && fake.preloads == 0,
+	      "--syscalls: samples have a thread and a time, no symbols are read");
 	clear();
 	opt.syscalls = true;
 	fake.formats = -2;
-	check(cmd_sample() == EX_FAIL && is_said("cannot read the fields of tracepoints: error"), "a field is missing");
+	check(cmd_sample() == EX_FAIL && is_said("cannot read the fields of tracepoints: error"),
+	      "--syscalls: a missing field is an error");
 	clear();
 	opt.syscalls = true;
 	opt.count = 2;
@@ -431,7 +437,8 @@ static void t_timing(void)
 	timing_record(&tick);
 	timing_record(&tick);
 	timing_record(&(struct prec){ .type = PR_FORK });
-	check_str(str_of(steps.p, steps.n), "timed timed other ", "--count limits the samples, not other records");
+	check_str(str_of(steps.p, steps.n), "timed timed other ",
+		  "--syscalls: --count limits samples, not other records");
 }
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -444,7 +451,7 @@ static void t_options(void)
 		u8 sums;
 		bool output;
 		const char *message;
-		u8 profile; /* as it is after a success */
+		u8 profile; /* expected value if the options are valid */
 	} rows[] = {
 		{ "json", 5, 5, 0, 0, 0, 0, 0, false, "--freq and --sample-period exclude each other", 0 },
 		{ "json", 0, 0, 7, 0, 0, 0, 0, false, "require --sample-period", 0 },
@@ -490,18 +497,19 @@ static void t_defaults(void)
 	clear();
 	sample_options(&opt.target);
 	check(opt.target.freq == 4000 && pages_default(&opt.target) == 128 && !opt.target.watermark &&
-	      opt.target.wakeup == 0, "4000 Hz, 128 pages, a wakeup at half of a ring");
+	      opt.target.wakeup == 0, "defaults: 4000 Hz, 128 pages, a wakeup at half of a ring");
 	clear();
 	opt.target.freq = 9;
 	opt.pages = 2;
 	opt.target.wakeup = 3;
 	sample_options(&opt.target);
 	check(opt.target.freq == 9 && opt.pages == 2 && opt.target.wakeup == 3 &&
-	      !opt.target.watermark, "values that are given");
+	      !opt.target.watermark, "values of options replace the defaults");
 	clear();
 	opt.target.period = 500;
 	sample_options(&opt.target);
-	check(opt.target.freq == 0 && sampling.period_now == 500, "a period: no frequency");
+	check(opt.target.freq == 0 && sampling.period_now == 500,
+	      "with a period there is no frequency");
 	for (int limit = 0; limit < 2; limit++) {
 		clear();
 		opt.target.period = 5;
@@ -525,31 +533,32 @@ static void t_events(void)
 {
 	clear();
 	add_two();
-	check(check_events() == -1, "perf events");
+	check(check_events() == -1, "perf events can be sampled");
 	events[2].virt = 3;
 	check(check_events() == EX_USAGE && is_said("only perf events can be sampled"),
-	      "gpustat's own counter");
+	      "a virtual counter cannot be sampled");
 	clear();
 	add_two();
 	events[2].type = PT_TRACEPOINT;
-	check(check_events() == -1, "a tracepoint");
+	check(check_events() == -1, "a tracepoint can be sampled");
 	format("perfdata");
-	check(check_events() == -1, "also in perf.data");
+	check(check_events() == -1, "a tracepoint can be sampled into perf.data");
 	nrows.events = 1025;
-	check(check_events() == EX_USAGE && is_said("at most 1024 events"), "1025 events");
+	check(check_events() == EX_USAGE && is_said("at most 1024 events"),
+	      "perf.data: 1025 events are too many");
 	clear();
 	add_two();
-	check(has_kernel(), "events count the kernel");
+	check(has_kernel(), "has_kernel: events include the kernel by default");
 	events[1].mods = events[2].mods = EM_USER;
-	check(!has_kernel(), "not with :u");
+	check(!has_kernel(), "has_kernel: not with :u");
 	events[2].mods = EM_USER | EM_KERNEL;
-	check(has_kernel(), "one with :uk");
+	check(has_kernel(), "has_kernel: an event with :uk");
 	opt.target.user_only = true;
-	check(!has_kernel(), "--all-user");
+	check(!has_kernel(), "has_kernel: not with --all-user");
 	clear();
-	check_str(str_z(sample_default()), "cpu-clock", "the default without a PMU");
+	check_str(str_z(sample_default()), "cpu-clock", "default event without a PMU: cpu-clock");
 	fake.pmu = true;
-	check_str(str_z(sample_default()), "cycles", "with a PMU");
+	check_str(str_z(sample_default()), "cycles", "default event with a PMU: cycles");
 }
 
 static void t_periods_default(void)
@@ -564,15 +573,16 @@ static void t_periods_default(void)
 	events[3].path = 1;
 	periods_default();
 	check(events[1].period == 1 && events[2].period == 9 && events[3].period == 1 &&
-	      events[4].period == 0, "each hit of events in the code, unless they have a period");
+	      events[4].period == 0,
+	      "tracepoints, breakpoints and uprobes have period 1, unless a period is given");
 	for (int given = 0; given < 2; given++) {
 		clear();
 		opt.events[opt.nevents++] = LIT("e");
 		fake.breakpoint = true;
 		opt.target.freq = given ? 50 : 0;
 		cmd_sample();
-		check(events[1].period == !given, given ? "-F: it is the frequency" :
-		      "no -F, no -c: period 1");
+		check(events[1].period == !given, given ? "-F: a breakpoint has no period" :
+		      "a breakpoint without -F and -c: period 1");
 	}
 }
 
@@ -596,7 +606,8 @@ static void t_pages(void)
 		check_u64(pages_default(&opt.target), rows[i].pages, "pages of a ring: %u CPUs, period %u", rows[i].cpus, rows[i].period);
 		events[1].period = 1;
 		opt.target.limit = 0;
-		check(pages_default(&opt.target) >= rows[i].pages, "an event's own period");
+		check(pages_default(&opt.target) >= rows[i].pages,
+		      "a period of an event: at least as many pages");
 	}
 }
 
@@ -609,30 +620,31 @@ static void t_periods(void)
 	clear();
 	opt.target.period = 100;
 	vary_period(&m);
-	check(fake.periods == 0, "a constant period");
+	check(fake.periods == 0, "a constant period is never set again");
 	/* Carta's generator: 16807^n modulo 2^31 - 1, from seed 1 */
 	opt.random_mask = 0xff;
 	vary_period(&m);
-	check(fake.period == 100 + (16807 & 0xff), "a random period");
+	check(fake.period == 100 + (16807 & 0xff), "--period-random: the first period");
 	vary_period(&m);
-	check(fake.period == 100 + (282475249 & 0xff) && fake.periods == 2, "and the next one");
+	check(fake.period == 100 + (282475249 & 0xff) && fake.periods == 2,
+	      "--period-random: the second period");
 	opt.random_mask = 0;
 	opt.short_period = 50;
 	vary_period(&m);
-	check(fake.period == 50 && sampling.period_now == 50, "the short period");
+	check(fake.period == 50 && sampling.period_now == 50, "--short-period: it is set");
 	vary_period(&m);
-	check(fake.periods == 3, "is set once");
+	check(fake.periods == 3, "--short-period: it is set once");
 	opt.long_period = 900;
 	m.woken = true;
 	vary_period(&m);
-	check(fake.period == 900, "the long period after a wakeup mark");
+	check(fake.period == 900, "--long-period: it is set after a wakeup");
 	m.woken = false;
 	opt.short_period = 0;
 	vary_period(&m);
-	check(fake.period == 100, "without a short period, that of --sample-period");
+	check(fake.period == 100, "without a short period, the one of --sample-period is set");
 	opt.seed = 0x7fffffff;
 	vary_period(&m);
-	check(opt.seed == 16807, "a seed that would stay 0 is 1");
+	check(opt.seed == 16807, "--period-random: seed 0 modulo 2^31 - 1 is replaced by 1");
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -645,8 +657,9 @@ static void t_records(void)
 	add_two();
 	opt.out.time = T_MONO;
 	record_handle(&r);
-	check_str(lines(), "1 period 0 comm at main+19 chain 0 group 0 time 5\n", "a sample");
-	check(sampling.nsamples == 1, "it is counted");
+	check_str(lines(), "1 period 0 comm at main+19 chain 0 group 0 time 5\n",
+		  "a sample: event, command, function and time");
+	check(sampling.nsamples == 1, "a sample is counted");
 	clear();
 	add_two();
 	opt.out.time = T_NONE;
@@ -664,7 +677,7 @@ static void t_records(void)
 		  "1 period 30 comm at +0 chain 0 group 0 time -1\n"
 		  "1 period 8 comm at +0 chain 0 group 0 time -1\n"
 		  "1 period 77 comm at +0 chain 0 group 0 time -1\n",
-		  "its period: of all; of the event; not a frequency; of the sample");
+		  "period of a sample: of all events, of its event, no frequency, of the record");
 	clear();
 	add_two();
 	sampling.clock_offset = 3000000;
@@ -673,8 +686,9 @@ static void t_records(void)
 	r.have = PS_TIME;
 	opt.out.time = T_EPOCH;
 	record_handle(&r);
-	check_str(lines(), "0 period 0  at +0 chain 0 group 0 time 3005\n", "a loss is a record");
-	check(sampling.nsamples == 0, "but no sample");
+	check_str(lines(), "0 period 0  at +0 chain 0 group 0 time 3005\n",
+		  "a record of lost samples is shown");
+	check(sampling.nsamples == 0, "a record of lost samples is not counted as a sample");
 	r.type = PR_COMM;
 	r.lost = 0;
 	record_handle(&r);
@@ -683,19 +697,20 @@ static void t_records(void)
 	record_handle(&r);
 	check_str(lines(), "0 period 0  at +0 chain 0 group 0 time 3005\n"
 		  "0 period 0  at +0 chain 0 group 0 time 3005\n",
-		  "other records are not shown; of an unknown event little is known");
+		  "other records are not shown; a sample of an unknown event has no fields");
 	clear();
 	add_two();
 	opt.count = 2;
 	for (int i = 0; i < 3; i++)
 		record_handle(&tick);
-	check(sampling.nsamples == 2, "COUNT");
+	check(sampling.nsamples == 2, "COUNT limits the samples");
 	clear();
 	add_two();
 	fake.show_fails = true;
 	record_handle(&tick);
 	record_handle(&tick);
-	check(sampling.sample_failed && sampling.nsamples == 1, "nothing is shown after an error");
+	check(sampling.sample_failed && sampling.nsamples == 1,
+	      "after a write error no sample is shown");
 }
 
 static void t_chains(void)
@@ -708,11 +723,13 @@ static void t_chains(void)
 	r.chain = str_of((const char *)chain, sizeof(chain));
 	record_handle(&r);
 	check_str(lines(), "1 period 0 comm at main+19 chain 3 group 0 time 5\n"
-		  " call 1\n main 2\n  2\n", "callers: all but the first, each in its mode");
+		  " call 1\n main 2\n  2\n",
+		  "call chain: all frames except the first, each with its mode");
 	shown.n = 0;
 	r = (struct prec){ .type = PR_LOST, .lost = 1 };
 	record_handle(&r);
-	check_str(lines(), "0 period 0  at +0 chain 0 group 0 time -1\n", "a loss after it has none");
+	check_str(lines(), "0 period 0  at +0 chain 0 group 0 time -1\n",
+		  "call chain: a record of lost samples has none");
 }
 
 static void t_hidden(void)
@@ -726,35 +743,41 @@ static void t_hidden(void)
 	r.mode = PM_USER;
 	fake.hidden = 1 << PM_KERNEL;
 	record_handle(&r);
-	check_str(lines(), "1 period 0 comm at main+19 chain 2 group 0 time 5\n main 2\n  2\n", "frames of the kernel are left out");
-	check(sampling.nhidden == 0, "the sample itself is shown");
+	check_str(lines(), "1 period 0 comm at main+19 chain 2 group 0 time 5\n main 2\n  2\n",
+		  "hidden kernel: its frames are left out");
+	check(sampling.nhidden == 0,
+	      "hidden kernel: a sample of user code is not counted as hidden");
 	r.mode = PM_KERNEL;
 	shown.n = 0;
 	record_handle(&r);
-	check_str(lines(), "1 period 0 comm at +0 chain 2 group 0 time 5\n main 2\n  2\n", "a sample of the kernel has no symbol");
+	check_str(lines(), "1 period 0 comm at +0 chain 2 group 0 time 5\n main 2\n  2\n",
+		  "hidden kernel: a sample of the kernel has no symbol");
 	shown.n = 0;
 	r.have |= PS_RAW;
 	record_handle(&r);
-	check_str(lines(), "1 period 0 comm at +0 chain 2 group 0 time 5\n main 2\n  2\n", "nor fields of a tracepoint");
+	check_str(lines(), "1 period 0 comm at +0 chain 2 group 0 time 5\n main 2\n  2\n",
+		  "hidden kernel: a sample of the kernel has no fields of a tracepoint");
 	shown.n = 0;
 	r.mode = PM_USER;
 	record_handle(&r);
-	check_str(lines(), "1 period 0 comm at main+19 chain 2 group 0 fields time 5\n main 2\n  2\n", "which others have");
+	check_str(lines(), "1 period 0 comm at main+19 chain 2 group 0 fields time 5\n main 2\n  2\n",
+		  "hidden kernel: a sample of user code has fields of a tracepoint");
 	r.have &= ~(u64)PS_RAW;
 	sampling.nhidden = 1;
 	fake.hidden = UINT32_MAX;
 	shown.n = 0;
 	record_handle(&r);
-	check_str(lines(), "1 period 0 comm at +0 chain 0 group 0 time 5\n", "nor does one of another user's task");
-	check(sampling.nhidden == 2, "samples without an address are counted");
+	check_str(lines(), "1 period 0 comm at +0 chain 0 group 0 time 5\n",
+		  "a sample of another user's task has no symbol");
+	check(sampling.nhidden == 2, "samples without an address are counted as hidden");
 	opt.count = 3;
 	record_handle(&r);
-	check(sampling.nhidden == 2, "only if they are shown");
+	check(sampling.nhidden == 2, "samples without an address count only if they are shown");
 }
 
 static void t_groups(void)
 {
-	/* number, then value and id of each */
+	/* number of counts, then value and id of each */
 	const u64 first[] = { 3, 100, 71, 10, 72, 5, 999 }, second[] = { 2, 150, 71, 30, 72 };
 	struct prec r = tick;
 
@@ -774,7 +797,7 @@ static void t_groups(void)
 			  "1 period 0 comm at main+19 chain 0 group 2 time -1\n 1=100\n 2=10\n"
 			  "1 period 0 comm at main+19 chain 0 group 2 time -1\n 1=150\n 2=30\n",
 			  "%s", reset ? "--reset-on-overflow: the increase of each count" :
-			  "counts of the group; unknown ones are left out");
+			  "counts of the group; counts of unknown events are left out");
 	}
 }
 
@@ -785,25 +808,25 @@ static void t_losses(void)
 	opt.out.time = T_NONE;
 	rings_lost = 3;
 	losses_report(3);
-	check(shown.n == 0, "all losses are known");
+	check(shown.n == 0, "losses_report: no record if all losses are known");
 	losses_report(8);
 	check_str(lines(), "lost 5\n0 period 0  at +0 chain 0 group 0 time -1\n",
-		  "a loss that no record has reported");
+		  "losses_report: losses that no record has reported");
 	losses_report(2);
-	check(rings_lost == 8, "no loss is taken back");
+	check(rings_lost == 8, "losses_report: the number of losses never decreases");
 	clear();
 	clock_now = 5000000000;
 	drain(false);
-	check(fake.until == 4999000000, "records of the last millisecond wait");
-	check(sampling.clock_offset == 2000000000, "the clock of -t");
+	check(fake.until == 4999000000, "drain: records of the last millisecond are not read yet");
+	check(sampling.clock_offset == 2000000000, "drain: the offset of the clock of -t is set");
 	drain(true);
-	check(fake.until == 5000000000, "at the end, none does");
+	check(fake.until == 5000000000, "drain: at the end all records are read");
 	opt.out.time = T_MONO;
 	drain(true);
-	check(sampling.clock_offset == 0, "-t mono");
+	check(sampling.clock_offset == 0, "drain: with -t mono the offset is 0");
 	fake.flush_fails = true;
 	drain(true);
-	check(sampling.sample_failed, "a write that fails");
+	check(sampling.sample_failed, "drain: a write error is stored");
 }
 
 static void t_again(void)
@@ -824,13 +847,15 @@ static void t_again(void)
 		fake.time_step = 1000;
 		sampling.period_now = 7;
 		sample_loop(&m);
-		check_u64(sampling.nsamples, 20, "samples that come again are counted");
-		check(fake.decoded <= (period ? 2 : 20), "%u of them are decoded", fake.decoded);
+		check_u64(sampling.nsamples, 20, "repeated samples are counted");
+		check(fake.decoded <= (period ? 2 : 20),
+		      "repeated samples: %u are decoded", fake.decoded);
 	}
 	clear();
 	sampling.time_word = 3;
 	check(!sample_again(str_of((const char *)tick_words, 8)) && sample_word(tick_raw(9, 7), 4) == 7 &&
-	      sample_word(str_of((const char *)tick_words, 32), 4) == 0, "a sample without a time");
+	      sample_word(str_of((const char *)tick_words, 32), 4) == 0,
+	      "a truncated sample is not a repeated one");
 	for (int i = 0; i < 4; i++) {
 		clear();
 		add_two();
@@ -839,10 +864,12 @@ static void t_again(void)
 		fake.format.sample_type = PS_IP | PS_TID | PS_TIME | (i == 3 ? PS_READ : 0);
 		format_asked = 9;
 		repeats_begin();
-		check(format_asked == 0, "the format of all events");
-		check(!sampling.reader.again == (i == 1 || i == 3), "%s", i == 0 ? "CSV is stateless" :
-		      i == 1 ? "lines depend on the lines before" : i == 2 ? "folded stacks are sums" :
-		      "samples with counts are never equal");
+		check(format_asked == 0,
+		      "repeats_begin: asks for the format that all events share");
+		check(!sampling.reader.again == (i == 1 || i == 3),
+		      "%s", i == 0 ? "CSV: repeats are used" :
+		      i == 1 ? "lines: no repeats" : i == 2 ? "folded stacks: repeats are used" :
+		      "samples with counts: no repeats");
 	}
 }
 
@@ -861,8 +888,9 @@ static void t_perfdata(void)
 	fake.adds_per_drain = 5;
 	opt.count = 12;
 	sample_loop(&m);
-	check(sampling.nsamples == 20 && shown.n == 0, "perf.data: COUNT ends it with a whole ring");
-	check(memcmp(file, "samples", 7) == 0, "records are copied");
+	check(sampling.nsamples == 20 && shown.n == 0,
+	      "perf.data: COUNT ends it after a whole ring");
+	check(memcmp(file, "samples", 7) == 0, "perf.data: records are copied");
 	for (int copied = 0; copied < 2; copied++) {
 		struct prec comm = { .type = PR_COMM, .time = 6000, .name = LIT("name") };
 		u64 time;
@@ -873,8 +901,9 @@ static void t_perfdata(void)
 		sampling.reader.first = copied ? 4000 : 0;
 		pdata_found(&comm);
 		memcpy(&time, file + 24, 8);
-		check_u64(time, copied ? 4000 : 6000, copied ? "a task is known before all records that are copied" :
-			  "a task is known when its first sample is written");
+		check_u64(time, copied ? 4000 : 6000,
+			  copied ? "perf.data: a found task is before all copied records" :
+			  "perf.data: a found task has the time of its record");
 	}
 	for (int old = 0; old < 2; old++) {
 		static const struct prec kinds[] = {
@@ -897,15 +926,18 @@ static void t_perfdata(void)
 			memcpy(&types[i], file, 4);
 			memcpy(&misc[i], file + 4, 2);
 		}
-		check_str(str_of(steps.p, steps.n), old ? "a " : "", old ? "before Linux 5.12 the build IDs of code are read" :
-			    "the kernel writes build IDs");
+		check_str(str_of(steps.p, steps.n), old ? "a " : "",
+			  old ? "perf.data before Linux 5.12: build IDs are read from files" :
+			    "perf.data: no file is read if the kernel writes build IDs");
 		check(types[0] == PR_MMAP2 && types[1] == (old ? PR_MMAP : PR_MMAP2) && types[2] == PR_MMAP2 &&
 		      types[3] == PR_MMAP && misc[0] == (old ? PM_USER : PM_USER | PM_BUILD_ID) &&
 		      misc[1] == (old ? PM_KERNEL : PM_KERNEL | PM_BUILD_ID) && misc[2] == PM_USER, "%s",
-		      old ? "then records have none" : "records of tasks that are found have them, too");
+		      old ? "before Linux 5.12 records have no build IDs" :
+		      "perf.data: records of found tasks have build IDs");
 	}
 	clear();
-	check(read_interval(&opt.target) == 1000000000, "a file of records is read later");
+	check(read_interval(&opt.target) == 1000000000,
+	      "a regular file: the rings are read each second");
 	for (int kind = 0; kind < 3; kind++) {
 		clear();
 		is_regular_file = 0;
@@ -915,14 +947,16 @@ static void t_perfdata(void)
 		check(sample_fields(&opt.target) == (PS_IP | PS_TID | PS_TIME | (kind ? PS_CPU : 0u) |
 						     (kind == 2 ? PS_ADDR : 0u)) &&
 		      read_interval(&opt.target) == (kind == 2 ? 100000000 : kind ? 1000000000 : 0),
-		      "%s", kind == 2 ? "records are printed each 0.1 s" :
-		      kind ? "perf.data of all tasks: each second, for the maps of new ones" :
-		      "perf.data of known tasks: no timer, 40 bytes a sample");
+		      "%s", kind == 2 ? "JSON into a pipe: the rings are read each 0.1 s" :
+		      kind ? "perf.data of all tasks: the rings are read each second" :
+		      "perf.data of known tasks: no timer");
 		opt.count = 1;
-		check(read_interval(&opt.target) == 100000000, "with COUNT each 0.1 s");
+		check(read_interval(&opt.target) == 100000000,
+		      "with COUNT the rings are read each 0.1 s");
 		opt.count = 0;
 		opt.profile = 1;
-		check(kind < 2 || read_interval(&opt.target) == 1000000000, "sums: each second");
+		check(kind < 2 || read_interval(&opt.target) == 1000000000,
+		      "sums: the rings are read each second");
 	}
 }
 
@@ -934,11 +968,11 @@ static void t_first(void)
 	opt.profile = 1;
 	set_intervals(&m);
 	check(m.interval == 1000000000 && m.first == 100000000,
-	      "the first reading comes after 0.1 s: tasks that end soon are named");
+	      "sums: the first reading is after 0.1 s, so that short tasks have a name");
 	opt.profile = 0;
 	format("perfdata");
 	set_intervals(&m);
-	check(!m.interval && !m.first, "no timer for known tasks, not even a first one");
+	check(!m.interval && !m.first, "perf.data of known tasks: no first reading");
 }
 
 static void t_live(void)
@@ -952,51 +986,56 @@ static void t_live(void)
 	check(!live_conflict() && sample_options(&opt.target) == -1 && opt.profile == 1 << PROF_SYMBOL,
 	      "--live is --summary=symbol on a screen");
 	opt.command = (char *[]){ name, NULL };
-	check(sample_options(&opt.target) == EX_USAGE && is_said("--live excludes a command, -o and -O"), "with a command");
+	check(sample_options(&opt.target) == EX_USAGE &&
+	      is_said("--live excludes a command, -o and -O"), "--live excludes a command");
 	opt.command = NULL;
 	fake.dumb = true;
-	check(sample_options(&opt.target) == EX_USAGE && is_said("--live requires a terminal"), "without a terminal");
+	check(sample_options(&opt.target) == EX_USAGE && is_said("--live requires a terminal"),
+	      "--live requires a terminal");
 	add_events(str_z("e"), 0);
 	profile_begin(opt.profile);
 	frames = 0;
-	check(live_begin(&m) && frames == 1 && out.n == 0 && terminal.keeps_stops, "the first frame");
+	check(live_begin(&m) && frames == 1 && out.n == 0 && terminal.keeps_stops,
+	      "--live: the first frame is drawn");
 	sampling.nsamples++;
-	check(live_update(&m) && frames == 2, "a frame each second");
+	check(live_update(&m) && frames == 2, "--live: a frame is drawn after each interval");
 	m.woken = true;
-	check(live_update(&m) && frames == 2, "none for a ring that was read sooner");
+	check(live_update(&m) && frames == 2, "--live: no frame when a ring has a wakeup");
 	terminal.resized = terminal.resumed = 1;
-	check(live_update(&m) && !terminal.resized && !terminal.resumed && !terminal.screen.known, "all is drawn after ^Z or a new size");
+	check(live_update(&m) && !terminal.resized && !terminal.resumed && !terminal.screen.known,
+	      "--live: the whole screen is drawn after ^Z or a new size");
 	m.woken = false;
 	m.typed = true;
 	typed = "x\f";
 	sampling.nsamples++;
-	check(live_update(&m) && frames == 3, "other keys");
+	check(live_update(&m) && frames == 3, "--live: another key draws a frame");
 	typed = NULL;
-	check(live_update(&m), "no key after all");
+	check(live_update(&m), "--live: no key was read");
 	typed = "";
-	check(!live_update(&m), "the terminal is closed");
+	check(!live_update(&m), "--live: a closed terminal ends it");
 	typed = "q";
-	check(!live_update(&m), "q ends it");
+	check(!live_update(&m), "--live: q ends it");
 	m.typed = false;
 	stopped = 1;
-	check(!live_update(&m), "so does a signal");
+	check(!live_update(&m), "--live: a signal ends it");
 	stopped = 0;
 	fake.screen_fails = true;
-	check(!live_update(&m), "so does a terminal that cannot be written to");
+	check(!live_update(&m), "--live: a write error ends it");
 	clear();
 }
 
 static void t_unwind(void)
 {
 	clear();
-	check(sample_options(&opt.target) == -1, "callers by frame pointers");
+	check(sample_options(&opt.target) == -1, "callers by frame pointers are the default");
 	clear();
 	for (opt.call_graph = UNWIND_DWARF; opt.call_graph < UNWINDS; opt.call_graph++) {
 		bool lbr = opt.call_graph == UNWIND_LBR;
 
 		check(sample_options(&opt.target) == EX_USAGE &&
 		      is_said("--call-graph dwarf and lbr are not supported: "),
-		      "why --call-graph %s is not supported", lbr ? "lbr" : "dwarf");
+		      "--call-graph %s: the message has the reason why it is not supported",
+		      lbr ? "lbr" : "dwarf");
 	}
 	opt.call_graph = UNWIND_FP;
 }
@@ -1009,14 +1048,14 @@ static void t_loop(void)
 	add_two();
 	fake.ticks = 5;
 	sample_loop(&m);
-	check(fake.drains == 6, "the rings are read after each wait and at the end");
+	check(fake.drains == 6, "loop: the rings are read after each wait and at the end");
 	clear();
 	add_two();
 	fake.ticks = 9;
 	fake.adds_per_drain = 2;
 	opt.count = 4;
 	sample_loop(&m);
-	check(fake.drains == 3 && sampling.nsamples == 4, "COUNT ends it");
+	check(fake.drains == 3 && sampling.nsamples == 4, "loop: COUNT ends it");
 	for (int command = 0; command < 2; command++) {
 		static char word[] = "true", *words[] = { word, NULL };
 
@@ -1027,8 +1066,8 @@ static void t_loop(void)
 		fake.lost_per_drain = 1;
 		m = (struct measure){ .limit = 4, .argv = command ? words : NULL };
 		sample_loop(&m);
-		check(fake.drains == (command ? 10 : 3), "a limit on samples, %s",
-		      command ? "ends the command, which is waited for" : "lost ones count");
+		check(fake.drains == (command ? 10 : 3), "loop: --limit %s",
+		      command ? "waits for the end of the command" : "counts lost samples, too");
 	}
 	clear();
 	add_two();
@@ -1037,20 +1076,20 @@ static void t_loop(void)
 	fake.adds_per_drain = 1;
 	fake.show_fails = true;
 	sample_loop(&m);
-	check(fake.drains == 2 && sampling.sample_failed, "an error ends it");
+	check(fake.drains == 2 && sampling.sample_failed, "loop: a write error ends it");
 	clear();
 	add_two();
 	m = (struct measure){ 0 };
 	fake.ticks = 3;
 	fake.woken_at = 1;
 	sample_loop(&m);
-	check(fake.drains == 4 && fake.whole == 2, "a ring that is nearly full is read whole");
+	check(fake.drains == 4 && fake.whole == 2, "loop: after a wakeup all records are read");
 	clear();
 	add_two();
 	m = (struct measure){ 0 };
 	fake.lost = 6;
 	sample_loop(&m);
-	check(rings_lost == 6 && shown.n > 0, "losses at the end");
+	check(rings_lost == 6 && shown.n > 0, "loop: losses are reported at the end");
 }
 
 /* --- profiles --------------------------------------------------------------------------------- */
@@ -1079,15 +1118,16 @@ static void t_profile(void)
 	struct prec r = tick;
 
 	profile_run("json", 1 << PROF_SYMBOL, 0);
-	check_str(lines(), "call\nmain\n", "the largest period first; an unknown period is 1");
+	check_str(lines(), "call\nmain\n",
+		  "profile: the largest period first; an unknown period is 1");
 	check(profile_sums.samples[PROF_SYMBOL] == 2 && profile_sums.period[PROF_SYMBOL] == 6 &&
-	      profile_sums.samples[PROF_COMM] == 0, "only what is summed is shown");
+	      profile_sums.samples[PROF_COMM] == 0, "profile: only selected sums are made");
 	profile_run("json", 1 << PROF_SYMBOL | 1 << PROF_COMM, 1);
-	check_str(lines(), "comm\ncall\n", "--top, in each table");
+	check_str(lines(), "comm\ncall\n", "profile: --top limits each table");
 	fake.show_fails = true;
-	check(!print_profile(), "an error");
+	check(!print_profile(), "profile: a write error");
 	profile_run("json", 1 << PROF_IP, 0);
-	check(profile_sums.samples[PROF_IP] > 0 && shown.n > 0, "addresses");
+	check(profile_sums.samples[PROF_IP] > 0 && shown.n > 0, "profile: sums of addresses");
 	clear();
 	add_two();
 	format("folded");
@@ -1095,10 +1135,10 @@ static void t_profile(void)
 	r.chain = str_of((const char *)chain, sizeof(chain));
 	record_handle(&r);
 	fake.flush_fails = true;
-	check(!print_profile(), "folded: a write that fails");
+	check(!print_profile(), "folded stacks: a write error");
 	for (size_t i = 0; i < profile_sort(PROF_STACK); i++)
 		put_str(&shown, profile_row(PROF_STACK, i)->name);
-	check_str(lines(), "comm;call;main", "folded stacks: the caller first");
+	check_str(lines(), "comm;call;main", "folded stacks: callers are first");
 }
 
 /* Linux 7.3 writes address 0 if an event without the kernel overflows and the CPU enters the kernel
@@ -1111,20 +1151,23 @@ static void t_skid(void)
 	clear();
 	add_two();
 	record_handle(&r);
-	check_str(lines(), "1 period 0 comm at +3 chain 0 group 0 time 5\n", "address 0, and the event has the kernel: an unknown function");
-	check(sampling.nskid == 0, "which is not skid");
+	check_str(lines(), "1 period 0 comm at +3 chain 0 group 0 time 5\n",
+		  "skid: address 0 of an event with the kernel is an unknown function");
+	check(sampling.nskid == 0, "skid: a sample of an event with the kernel is not counted");
 	for (u32 i = 0; i < 4; i++) {
 		events[1].mods = i == 0 ? EM_USER : 0;
 		opt.target.user_only = i == 1;
 		perf_opened.user_only = i > 1;
 		shown.n = 0;
 		record_handle(&r);
-		check_str(lines(), "1 period 0 comm at [skid]+0 chain 0 group 0 time 5\n", "an event without the kernel");
-		check(sampling.nskid == i + 1 && !sampling.repeat, "each sample of skid is counted");
+		check_str(lines(), "1 period 0 comm at [skid]+0 chain 0 group 0 time 5\n",
+			  "skid: address 0 of an event without the kernel is [skid]");
+		check(sampling.nskid == i + 1 && !sampling.repeat, "skid: samples are counted");
 	}
 	perf_opened.user_only = false;
 	say_sample_end();
-	check(is_said("4 samples skidded into the kernel and have no address"), "their number at the end");
+	check(is_said("4 samples skidded into the kernel and have no address"),
+	      "skid: the message at the end has the number of samples");
 	clear();
 	add_two();
 	events[1].mods = EM_USER;
@@ -1136,9 +1179,11 @@ static void t_skid(void)
 		const struct profrow *row = profile_row(PROF_SYMBOL, i);
 
 		if (str_eq(row->name, LIT("[skid]")))
-			check(row->samples == 3 && !str_len(row->module), "--summary: one row of skid");
+			check(row->samples == 3 && !str_len(row->module),
+			      "skid: one row in a profile");
 	}
-	check(sampling.nskid == 3 && profile_sums.samples[PROF_SYMBOL] == 3, "three samples");
+	check(sampling.nskid == 3 && profile_sums.samples[PROF_SYMBOL] == 3,
+	      "skid: the profile has all samples");
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -1147,44 +1192,48 @@ static void t_refused(void)
 {
 	clear();
 	add_two();
-	check(say_events() && is_said(NULL), "all events are open");
+	check(say_events() && is_said(NULL), "say_events: no message if all events are open");
 	counts[2].fd = -1;
 	counts[2].state = CS_DENIED;
-	check(say_events() && is_said("b: denied"), "one is denied");
+	check(say_events() && is_said("b: denied"), "say_events: a denied event");
 	counts[1].event = 2;
 	say_events();
-	check(is_said("b: on some CPUs or tasks "), "on one of two CPUs");
+	check(is_said("b: on some CPUs or tasks "),
+	      "say_events: an event that failed on one of two CPUs");
 	counts[2].state = CS_OFFLINE;
 	say_events();
-	check(is_said("b on CPU 2: on some CPUs or tasks "), "an offline CPU is named");
+	check(is_said("b on CPU 2: on some CPUs or tasks "), "say_events: an offline CPU is named");
 	counts[1].fd = -1;
 	for (int i = 1; i <= 2; i++) {
 		counts[i].state = CS_DENIED;
 		counts[3 - i].state = CS_PINNED;
 		said.n = 0;
 		say_events();
-		check(is_said("b: denied"), "the reason that explains most, at place %d", i);
+		check(is_said("b: denied"),
+		      "say_events: the most important reason, at count %d", i);
 	}
 	counts[1].fd = 5;
 	counts[2].state = CS_GONE;
 	say_events();
-	check(str_find(str_of(said.p, said.n), LIT("b:")) == false, "a task that ended is no error");
+	check(str_find(str_of(said.p, said.n), LIT("b:")) == false,
+	      "say_events: a task that ended is no error");
 	said.n = 0;
 	counts[1].fd = -1;
 	counts[1].state = CS_GONE;
-	check(!say_events() && is_said("b: "), "unless all have");
+	check(!say_events() && is_said("b: "), "say_events: all tasks that ended are an error");
 	counts[1].state = CS_REFUSED;
 	say_events();
 	check(is_said("b: the kernel cannot sample this event with these settings; gpustat stat may count it\n"),
-	      "settings that the kernel refuses");
+	      "say_events: settings that the kernel refuses");
 	opt.target.freq = 5000;
 	fake.rate = "4000";
 	say_events();
-	check(is_said("--freq exceeds kernel.perf_event_max_sample_rate: 4000\n"), "a high rate");
+	check(is_said("--freq exceeds kernel.perf_event_max_sample_rate: 4000\n"),
+	      "say_events: a frequency above the limit of the kernel");
 	fake.rate = "5000";
-	check(!say_rate(), "the highest rate");
+	check(!say_rate(), "say_rate: the highest frequency is accepted");
 	fake.rate = "x";
-	check(!say_rate(), "an unknown one");
+	check(!say_rate(), "say_rate: no message if the limit is invalid");
 }
 
 static void t_end(void)
@@ -1193,7 +1242,7 @@ static void t_end(void)
 
 	clear();
 	say_sample_end();
-	check(is_said(NULL), "no message");
+	check(is_said(NULL), "end: no message without a problem");
 	rings_lost = 2;
 	rings_corrupt = 3;
 	symbols.remote = 4;
@@ -1204,22 +1253,25 @@ static void t_end(void)
 	check_str(str_of(said.p, said.n), "user only\n2 samples were lost: the ring buffers were full; "
 		  "--mmap-pages makes them larger\n3 invalid records of the kernel were skipped\n"
 		  "4 files on FUSE or network mounts were not read "
-		  "for symbols\n11 symbol names or values were left out: gpustat's tables are full\n", "messages");
+		  "for symbols\n11 symbol names or values were left out: gpustat's tables are full\n",
+		  "end: all messages");
 	said.n = 0;
 	opt.verbose = true;
 	say_sample_end();
-	check(is_said("kernel.kptr_restrict"), "-v: why there are no symbols");
+	check(is_said("kernel.kptr_restrict"), "end: -v has the reason for missing kernel symbols");
 	clear();
-	check(sample_finish(&m, true) == EX_OK && fake.finished == 1, "the end");
-	check(sample_finish(&m, false) == EX_DENIED, "no event could be opened");
+	check(sample_finish(&m, true) == EX_OK && fake.finished == 1,
+	      "end: exit code 0, the output is finished");
+	check(sample_finish(&m, false) == EX_DENIED, "end: no event could be opened");
 	sampling.sample_failed = true;
-	check(sample_finish(&m, true) == EX_FAIL, "an error before");
+	check(sample_finish(&m, true) == EX_FAIL, "end: an earlier write error");
 	clear();
 	fake.finish_fails = true;
-	check(sample_finish(&m, true) == EX_FAIL, "a write that fails");
+	check(sample_finish(&m, true) == EX_FAIL, "end: a write error of the last output");
 	clear();
 	m.failure = -ENOENT;
-	check(sample_finish(&m, true) == 127 && fake.finished == 0, "no command: the file stays");
+	check(sample_finish(&m, true) == 127 && fake.finished == 0,
+	      "end: the command was not executed: the output is not finished");
 }
 
 static void t_patch(void)
@@ -1229,13 +1281,13 @@ static void t_patch(void)
 	fake.pwrites[1] = -EINTR;
 	fake.pwrites[2] = 3;
 	check(pdata_patch(4, "abcdefgh", 8) == 0 && memcmp(patched + 4, "abcdefgh", 8) == 0,
-	      "a header in pieces");
+	      "pdata_patch: the header is written in pieces");
 	clear();
 	fake.pwrites[0] = 1000; /* 0 bytes */
-	check(pdata_patch(4, "ab", 2) == -EIO, "a file that takes no bytes");
+	check(pdata_patch(4, "ab", 2) == -EIO, "pdata_patch: a write of no bytes is an error");
 	clear();
 	fake.pwrites[0] = -ENOSPC;
-	check(pdata_patch(4, "ab", 2) == -ENOSPC, "a full disk");
+	check(pdata_patch(4, "ab", 2) == -ENOSPC, "pdata_patch: a full disk is an error");
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -1244,14 +1296,17 @@ static void t_command(void)
 {
 	clear();
 	check(cmd_sample() == EX_DENIED && nrows.events == 1 && text_eq(events[1].name, LIT("cpu-clock")),
-	      "the default event; it cannot be opened");
+	      "command: the default event; it cannot be opened");
 	check(fake.confined == 9 && fake.preloads == 1 && fake.restricted == 9 &&
-	      fake.kept == (MAY_READ | MAY_PTRACE | MAY_SYMBOLS), "rights, and the kernel's symbols");
-	check_str(str_of(steps.p, steps.n), "sink catch dropped close ", "its steps");
+	      fake.kept == (MAY_READ | MAY_PTRACE | MAY_SYMBOLS),
+	      "command: privileges, and symbols of the kernel");
+	check_str(str_of(steps.p, steps.n), "sink catch dropped close ",
+		  "command: the order of its steps");
 	clear();
 	opt.events[opt.nevents++] = LIT("e");
 	cmd_sample();
-	check(nrows.events == 1 && text_eq(events[1].name, LIT("e")), "-e instead of it");
+	check(nrows.events == 1 && text_eq(events[1].name, LIT("e")),
+	      "command: -e replaces the default event");
 	for (u32 cpus = 0; cpus < 3; cpus++) {
 		clear();
 		opt.target.has_cpus = true;
@@ -1259,45 +1314,48 @@ static void t_command(void)
 		cmd_sample();
 		check(nrows.events == (cpus > 1 ? 2 : 1) && events_shown() == 1 &&
 		      (cpus < 2 || (text_eq(events[2].name, LIT("dummy")) && events[2].hidden && events[2].elsewhere)),
-		      "--cpu 0 of %u: names and maps of the other CPUs", cpus);
+		      "command: --cpu 0 of %u: a hidden event for tasks on other CPUs", cpus);
 		opt.target.has_cpus = false;
 	}
 	clear();
 	opt.windowed = true;
 	opt.window = 88;
 	cmd_sample();
-	check(fake.ended == 88, "-w is a timeout");
+	check(fake.ended == 88, "command: -w is a timeout");
 	clear();
 	opt.windowed = true;
 	opt.window = 88;
 	opt.timeout = 99;
 	cmd_sample();
-	check(fake.ended == 99, "--timeout goes first");
+	check(fake.ended == 99, "command: --timeout has priority over -w");
 	clear();
 	opt.target.user_only = true;
 	cmd_sample();
-	check(fake.preloads == 0, "no kernel code: no symbols of it");
+	check(fake.preloads == 0, "command: --all-user reads no symbols of the kernel");
 	clear();
 	fake.no_events = true;
-	check(cmd_sample() == EX_USAGE && steps.n == 0, "an unknown event");
+	check(cmd_sample() == EX_USAGE && steps.n == 0,
+	      "command: an unknown event is a usage error");
 	clear();
 	fake.no_roots = true;
-	check(cmd_sample() == EX_FAIL && steps.n == 0, "no /proc");
+	check(cmd_sample() == EX_FAIL && steps.n == 0, "command: without /proc: exit code 1");
 	clear();
 	opt.top = 1;
-	check(cmd_sample() == EX_USAGE, "options that are wrong");
+	check(cmd_sample() == EX_USAGE, "command: invalid options: exit code 2");
 	clear();
 	fake.start = fake.rings = -ENOMEM;
-	check(cmd_sample() == EX_FAIL && is_said("cannot map a ring buffer: ENOMEM; use a smaller"), "no ring");
+	check(cmd_sample() == EX_FAIL && is_said("cannot map a ring buffer: ENOMEM; use a smaller"),
+	      "command: a ring buffer cannot be mapped");
 	clear();
 	fake.start = -EIO;
-	check(cmd_sample() == EX_FAIL && is_said("cannot start a process: EIO\n"), "no process");
+	check(cmd_sample() == EX_FAIL && is_said("cannot start a process: EIO\n"),
+	      "command: the process cannot be started");
 	clear();
 	format("perfdata");
 	opt.output = "f";
 	is_regular_file = 0;
 	check(cmd_sample() == EX_USAGE && is_said("-o perfdata requires a regular file"),
-	      "perf.data into a pipe");
+	      "command: perf.data into a pipe is a usage error");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* t_sampleheader.c - unit test of commands/sampleheader.c: the features of a perf.data file on
- * machines of files: none, an x86 and an arm64 computer, and one with wrong files.
+ * simulated machines: one without files, an x86 and an arm64 one, and one with truncated files.
  * SPDX-License-Identifier: MIT */
 #include "folder.h"
 #define replay replay_command /* unit.h has a function of this name, too */
@@ -104,7 +104,7 @@ static void put_cpu(const char *machine, int cpu, const char *leaf, const char *
 	put(in_folder("%s/sys/devices/system/cpu/cpu%d/%s", machine, cpu, leaf), value);
 }
 
-/* The list of build IDs is needed only if the kernel writes none in its records. */
+/* The list of build IDs is written only if the kernel writes none in its records. */
 static void t_ids(void)
 {
 	static const char *const names[] = { "[kernel.kallsyms]", "[odd]", "/bin/odd" };
@@ -113,14 +113,14 @@ static void t_ids(void)
 	for (size_t i = 0; i < LEN(names); i++, s.p += 100)
 		check(str_len(s) >= 100 && strcmp(s.p + 36, names[i]) == 0 && s.p[32] == (i ? 8 : 20) &&
 		      s.p[4] == (i == 2 ? PM_USER : PM_KERNEL), "the build ID of %s", names[i]);
-	check(s.p == s.e, "a module without one is left out");
+	check(s.p == s.e, "a module without a build ID is left out");
 	perf_opened.build_ids = true;
 	make(sizeof(bytes));
 	perf_opened.build_ids = false;
 	check_left_out(PD_BUILD_ID);
 }
 
-/* Without any file: what the program knows itself. */
+/* No file exists: only features that need no file are written. */
 static void t_nothing(void)
 {
 	static char name[] = "gpustat", word[] = "sample", empty[] = "", *argv[] = { name, word, empty, NULL };
@@ -132,19 +132,22 @@ static void t_nothing(void)
 	make(sizeof(bytes));
 	no_online = false;
 	for (size_t i = 1; i < nmade; i++)
-		check(made[i - 1].number < made[i].number, "feature %d comes after %d", made[i].number, made[i - 1].number);
+		check(made[i - 1].number < made[i].number, "features are ordered: %d comes after %d", made[i].number,
+		      made[i - 1].number);
 	check_string(PD_VERSION, "gpustat " VERSION);
 	s = feature(PD_NRCPUS);
-	check(take(&s, 4) == 1 && take(&s, 4) == 1, "a machine has a CPU");
+	check(take(&s, 4) == 1 && take(&s, 4) == 1, "PD_NRCPUS: at least one CPU");
 	s = feature(PD_CMDLINE);
 	check(take(&s, 4) == 3 && !strcmp(text(&s), "gpustat") && !strcmp(text(&s), "sample") && !strcmp(text(&s), "") &&
-	      s.p == s.e, "the command line has an empty argument");
+	      s.p == s.e, "PD_CMDLINE: the arguments, also an empty one");
 	s = feature(PD_SAMPLE_TIME);
-	check(take(&s, 8) == 1000 && take(&s, 8) == 3000, "the times of the first and the last sample");
+	check(take(&s, 8) == 1000 && take(&s, 8) == 3000,
+	      "PD_SAMPLE_TIME: the times of the first and the last sample");
 	s = feature(PD_CLOCK_DATA);
-	check(str_len(s) == 24 && take(&s, 4) == 1 && take(&s, 4) == CLOCK_MONOTONIC, "the clocks");
+	check(str_len(s) == 24 && take(&s, 4) == 1 && take(&s, 4) == CLOCK_MONOTONIC,
+	      "PD_CLOCK_DATA: the clock is CLOCK_MONOTONIC");
 	check(str_len(feature(PD_CLOCKID)) == 8 && str_len(feature(PD_HOSTNAME)) && str_len(feature(PD_ARCH)) &&
-	      str_len(feature(PD_OSRELEASE)), "the clock's resolution, and the names of uname");
+	      str_len(feature(PD_OSRELEASE)), "PD_CLOCKID and the features from uname are written");
 	for (size_t i = 0; i < 6; i++)
 		check_left_out((u8[]){ PD_CPUDESC, PD_CPUID, PD_TOTAL_MEM, PD_CPU_TOPOLOGY, PD_NUMA_TOPOLOGY,
 				       PD_PMU_MAPPINGS }[i]);
@@ -177,24 +180,28 @@ static void t_x86(void)
 	check_string(PD_CPUDESC, "Odd CPU @ 2 GHz");
 	check_string(PD_CPUID, "GenuineOdd,6,85,7");
 	s = feature(PD_TOTAL_MEM);
-	check_u64(take(&s, 8), 24684092, "the memory in KiB");
+	check_u64(take(&s, 8), 24684092, "PD_TOTAL_MEM: the memory in KiB");
 	s = feature(PD_NRCPUS);
-	check(take(&s, 4) == 3 && take(&s, 4) == 2, "three CPUs may exist, two are online");
+	check(take(&s, 4) == 3 && take(&s, 4) == 2,
+	      "PD_NRCPUS: three CPUs are present, two are online");
 	s = feature(PD_CPU_TOPOLOGY);
-	check(take(&s, 4) == 1 && !strcmp(text(&s), "0,2"), "one package");
-	check(take(&s, 4) == 2 && !strcmp(text(&s), "0") && !strcmp(text(&s), "2"), "two cores");
+	check(take(&s, 4) == 1 && !strcmp(text(&s), "0,2"),
+	      "PD_CPU_TOPOLOGY: one package with both CPUs");
+	check(take(&s, 4) == 2 && !strcmp(text(&s), "0") && !strcmp(text(&s), "2"),
+	      "PD_CPU_TOPOLOGY: two cores");
 	check(take(&s, 4) == 0 && take(&s, 4) == 1 && take(&s, 4) == UINT32_MAX && take(&s, 4) == UINT32_MAX &&
-	      take(&s, 4) == 4 && take(&s, 4) == 1, "the core and the package of each; unknown of one");
+	      take(&s, 4) == 4 && take(&s, 4) == 1,
+	      "PD_CPU_TOPOLOGY: core and package of each CPU, unknown for CPU 1");
 	check(take(&s, 4) == 1 && !strcmp(text(&s), "0,2") && take(&s, 4) == 3 && take(&s, 4) == UINT32_MAX &&
-	      take(&s, 4) == 3 && s.p == s.e, "the dies");
+	      take(&s, 4) == 3 && s.p == s.e, "PD_CPU_TOPOLOGY: the dies");
 	s = feature(PD_NUMA_TOPOLOGY);
 	check(take(&s, 4) == 2 && take(&s, 4) == 0 && take(&s, 8) == 100 && take(&s, 8) == 40 &&
-	      !strcmp(text(&s), "0-2"), "node 0");
+	      !strcmp(text(&s), "0-2"), "PD_NUMA_TOPOLOGY: memory and CPUs of node 0");
 	check(take(&s, 4) == 2 && take(&s, 8) == 0 && take(&s, 8) == 0 && !strcmp(text(&s), "") && s.p == s.e,
-	      "node 2 has no files");
+	      "PD_NUMA_TOPOLOGY: node 2 has no files, all is 0");
 	s = feature(PD_PMU_MAPPINGS);
 	check(take(&s, 4) == 1 && take(&s, 4) == 17 && !strcmp(text(&s), "odd") && s.p == s.e,
-	      "a PMU whose type is no number is left out");
+	      "PD_PMU_MAPPINGS: a PMU with an invalid type is left out");
 }
 
 static void t_arm(void)
@@ -207,10 +214,11 @@ static void t_arm(void)
 	make(sizeof(bytes));
 	check_string(PD_CPUID, "0x00000000410fd490");
 	check_left_out(PD_CPUDESC);
-	check(str_len(feature(PD_CPU_TOPOLOGY)) == 2 * (4 + 4 + 64) + 3 * 8, "before Linux 5.2 there are no dies");
+	check(str_len(feature(PD_CPU_TOPOLOGY)) == 2 * (4 + 4 + 64) + 3 * 8,
+	      "PD_CPU_TOPOLOGY: no dies before Linux 5.2");
 }
 
-/* Groups are consecutive events with one number. */
+/* Consecutive events with the same number other than 0 are a group. */
 static void t_groups(void)
 {
 	static const struct pdevent events_[] = {
@@ -222,10 +230,11 @@ static void t_groups(void)
 	file = (struct perfdata){ .events = events_, .nevents = LEN(events_) };
 	make(sizeof(bytes));
 	s = feature(PD_GROUP_DESC);
-	check(take(&s, 4) == 2, "two groups");
-	check(!strcmp(text(&s), "{anon_group}") && take(&s, 4) == 2 && take(&s, 4) == 2, "the first has 2 members");
+	check(take(&s, 4) == 2, "PD_GROUP_DESC: two groups");
+	check(!strcmp(text(&s), "{anon_group}") && take(&s, 4) == 2 && take(&s, 4) == 2,
+	      "PD_GROUP_DESC: the first group has 2 members");
 	check(!strcmp(text(&s), "{anon_group}") && take(&s, 4) == 5 && take(&s, 4) == 3 && s.p == s.e,
-	      "the second has 3");
+	      "PD_GROUP_DESC: the second group has 3 members");
 	file.nevents = 2;
 	make(sizeof(bytes));
 	check_left_out(PD_GROUP_DESC);
@@ -242,10 +251,10 @@ static void t_no_room(void)
 		for (size_t i = 0; i < nmade; i++)
 			wrong += made[i].bytes.e > bytes + cap || (str_len(made[i].bytes) & 3) != 0;
 	}
-	check_u64(wrong, 0, "with any room features are whole and inside the buffer");
+	check_u64(wrong, 0, "a buffer of any size: features are complete and inside the buffer");
 }
 
-/* Every truncation of the files of /proc. */
+/* Truncates the files of /proc after each byte. */
 static void t_cut(void)
 {
 	static const char cpu[] = "vendor_id\t: GenuineOdd\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: Odd\nstepping\t: 7\n";
@@ -256,9 +265,9 @@ static void t_cut(void)
 		put_file(in_folder("cut/proc/meminfo"), "MemTotal: 12345 kB\n", n % 20);
 		make(sizeof(bytes));
 		if ((str_len(feature(PD_CPUID)) > 0) != (n == sizeof(cpu) - 1) && n < sizeof(cpu) - 1)
-			check(false, "a CPU of %zu bytes has no number", n);
+			check(false, "PD_CPUID: cpuinfo of %zu bytes", n);
 		if ((str_len(feature(PD_TOTAL_MEM)) > 0) != (n % 20 == 19))
-			check(false, "%zu bytes of meminfo", n % 20);
+			check(false, "PD_TOTAL_MEM: meminfo of %zu bytes", n % 20);
 	}
 	check_string(PD_CPUDESC, "Odd");
 }

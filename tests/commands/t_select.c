@@ -49,16 +49,17 @@ static void t_not(void)
 		opt.not[0] = str_z(rows[i].sel);
 		opt.nnot = 1;
 		check(device_choice(amd) == rows[i].amd && device_choice(npu) == rows[i].npu &&
-		      device_choice(intel) == rows[i].intel, "--not '%s'", rows[i].sel);
+		      device_choice(intel) == rows[i].intel,
+		      "--not '%s': the devices that it leaves out", rows[i].sel);
 	}
 	opt.nnot = 0;
 	opt.devices[0] = S("driver:i915");
 	opt.ndevices = 1;
 	check(device_choice(intel) == DEVICE_BY_DRIVER && device_choice(amd) == 0, "-d driver:i915 names the driver");
 	opt.devices[0] = S("driver:I915");
-	check(device_choice(intel) == DEVICE_BY_DRIVER, "in any case");
+	check(device_choice(intel) == DEVICE_BY_DRIVER, "-d driver:I915: the case does not matter");
 	opt.devices[0] = S("i915");
-	check(device_choice(intel) == 0, "-d i915 does not");
+	check(device_choice(intel) == 0, "-d i915 does not name the driver");
 	opt.ndevices = 0;
 }
 
@@ -131,7 +132,8 @@ static void t_devices(void)
 	devices[amd].gone = false;
 	devices[intel].dev[0] = '\0';
 	choose_devices();
-	check_str(str_z(chosen_names(K_DEVICE)), "card1 accel0", "so is a device without a node");
+	check_str(str_z(chosen_names(K_DEVICE)), "card1 accel0",
+		  "a device without a node is left out");
 	devices[intel].dev[0] = 'c';
 }
 
@@ -146,7 +148,7 @@ static void t_first(void)
 	opt.devices[0] = S("card1");
 	opt.ndevices = 1;
 	check(device_chosen(is_npu) == NONE && device_chosen(is_any) == amd,
-	      "only of the devices that -d selects");
+	      "the first device that fits, only among those of -d");
 }
 
 /* --- filters ---------------------------------------------------------------------------------- */
@@ -185,29 +187,32 @@ static void t_filters(void)
 		u32 pid;
 		const char *comm, *cgroup, *device, *keys, *name;
 	} rows[] = {
-		{ 0, NULL, NULL, NULL, "7 3 9 11 5", "no filter: by device and id; only held "
+		{ 0, NULL, NULL, NULL, "7 3 9 11 5",
+		  "no filter: ordered by device and id; only held "
 		  "clients" },
 		{ 90, NULL, NULL, NULL, "9", "-p: the first process" },
 		{ 91, NULL, NULL, NULL, "9", "-p: the second process of a client" },
 		{ 1, NULL, NULL, NULL, "", "-p: another process" },
-		{ 0, "Xorg", NULL, NULL, "3", "-C: a name" },
-		{ 0, "X*", NULL, NULL, "7 3", "-C: *" },
-		{ 0, "?win", NULL, NULL, "11", "-C: ?" },
-		{ 0, "win", NULL, NULL, "", "-C: whole names" },
+		{ 0, "Xorg", NULL, NULL, "3", "-C: clients with this name" },
+		{ 0, "X*", NULL, NULL, "7 3", "-C: a pattern with *" },
+		{ 0, "?win", NULL, NULL, "11", "-C: a pattern with ?" },
+		{ 0, "win", NULL, NULL, "", "-C: a part of a name does not match" },
 		{ 0, NULL, "/user.slice", NULL, "3 9", "-g: the cgroup and those below it" },
 		{ 0, NULL, "/user.slice//", NULL, "3 9", "-g: slashes at the end do not matter" },
 		{ 0, NULL, "/user.slice/a", NULL, "9", "-g: the lower cgroup only" },
-		{ 0, NULL, "/user.sl", NULL, "", "-g: whole names of folders" },
-		{ 0, NULL, "/user.sl*", NULL, "7 3 9", "-g: a pattern" },
+		{ 0, NULL, "/user.sl", NULL, "", "-g: a part of a folder name does not match" },
+		{ 0, NULL, "/user.sl*", NULL, "7 3 9", "-g: a pattern matches folder names" },
 		{ 0, NULL, "/", NULL, "7 3 9 11", "-g /: all clients with a cgroup" },
-		{ 0, NULL, CONTAINER, NULL, "11", "-g: a container" },
-		{ 0, NULL, "0123456789ab", NULL, "11", "-g: 12 characters of its id" },
+		{ 0, NULL, CONTAINER, NULL, "11", "-g: the id of a container" },
+		{ 0, NULL, "0123456789ab", NULL, "11",
+		  "-g: the first 12 characters of a container id" },
 		{ 0, NULL, "0123456789a", NULL, "", "-g: 11 characters are too few" },
-		{ 0, NULL, "123456789abc", NULL, "", "-g: the start of its id" },
+		{ 0, NULL, "123456789abc", NULL, "",
+		  "-g: characters that are not at the start of a container id" },
 		{ 90, "Xorg", NULL, NULL, "", "-p and -C: both must match" },
 		{ 90, "glx*", "/user.slice", NULL, "9", "-p, -C and -g match" },
-		{ 0, "X*", NULL, "card0", "7", "-C and -d" },
-		{ 0, NULL, NULL, "2", "5", "-d alone" },
+		{ 0, "X*", NULL, "card0", "7", "-C and -d: both must match" },
+		{ 0, NULL, NULL, "2", "5", "-d: clients of this device" },
 	};
 
 	for (size_t i = 0; i < LEN(rows); i++) {
@@ -258,11 +263,11 @@ static void t_sorted(void)
 	static const struct { const char *field, *keys, *name; } rows[] = {
 		{ "memory.gtt.resident", "3 5 9 11 7", "numbers from the highest, unknown ones "
 		  "last" },
-		{ "memory.resident", "3 9 5 11 7", "the highest value of several instances" },
-		{ "engine.copy.capacity", "11 3 9 5 7", "another field" },
+		{ "memory.resident", "3 9 5 11 7", "by the highest value of several instances" },
+		{ "engine.copy.capacity", "11 3 9 5 7", "by capacity" },
 		{ "memory", "7 3 9 11 5", "of several columns, the first one with a value" },
 		{ "comm", "3 7 9 11 5", "texts from A; equal ones are not reordered" },
-		{ "client", "11 9 7 5 3", "a number that identifies the client" },
+		{ "client", "11 9 7 5 3", "by client id" },
 		{ "name", "7 3 9 11 5", "all unknown: the order does not change" },
 		{ "cgroup", "11 3 9 7 5", "paths; an unknown one is last" },
 	};
@@ -348,7 +353,7 @@ static void t_full(void)
 	check(order[0] == 0 && order[n - 1] == n - 1,
 	      "a list without room to be sorted is not changed");
 	opt.quiet = true;
-	check(say_full() && !say_full(), "what was left out is reported once");
+	check(say_full() && !say_full(), "records that were left out are reported once");
 }
 
 /* --- no device -------------------------------------------------------------------------------- */
@@ -385,7 +390,7 @@ static void t_no_device(void)
 		    "gpustat: no device matches -d; devices: card1 accel0 card0\n",
 		    "-d selects no device: the message names the devices");
 	child_check(run_no_names, EX_NODEVICE, NULL, "no device matches -d; devices: none\n",
-		    "-d selects no device, and there is none");
+		    "-d selects no device: the message tells that there is none");
 	child_check(run_full, EX_FAIL, NULL, "gpustat: records: room for ",
 		    "a full table: exit code 1, since the device may have had no room");
 }

@@ -1,4 +1,5 @@
-/* t_ticks.c - the times of samples: due times, missed ones, a clock that is set, --inner, --align,
+/* t_ticks.c - the times of samples: due times, missed samples, a clock that is set, --inner,
+--align,
  * lines of standard input. The clock and standard input are simulated. SPDX-License-Identifier: MIT
  */
 #include "sys.h"
@@ -25,8 +26,8 @@ static struct {
 	i64 late;       /* how late the next sleep ends */
 	i64 slept;      /* end of the last sleep, as requested; -1: none */
 	i64 slack;      /* -1: none was set */
-	const char *lines[8]; /* what the reads return; NULL: end of the file */
-	long errors[8];       /* or this error */
+	const char *lines[8]; /* results of the reads; NULL: end of the file */
+	long errors[8];       /* error of the read with this number; 0: none */
 	unsigned reads, polls, said;
 } fake;
 
@@ -89,7 +90,7 @@ const char *error_text(long err)
 	return "";
 }
 
-/* Starts a run with such options at an uneven time. */
+/* Starts a run with these intervals; the time is not a multiple of an interval. */
 static struct ticks begun(i64 interval, i64 inner)
 {
 	struct ticks t;
@@ -106,8 +107,8 @@ static struct ticks begun(i64 interval, i64 inner)
 	return t;
 }
 
-/* Returns the number of steps after the start at which the next reading was due; -1: off the
- * grid. */
+/* Returns the number of steps after the start at which the next reading was due; -1: it is no
+ * whole number of steps. */
 static i64 next_step(struct ticks *t, i64 step)
 {
 	return ticks_next(t) && (fake.slept - t->first) % step == 0 ?
@@ -146,12 +147,13 @@ static void t_slack(void)
 
 	for (size_t i = 0; i < LEN(rows); i++) {
 		begun(rows[i].interval, rows[i].inner);
-		check(fake.slack == rows[i].slack, "timer slack of an interval of %lld ms: %lld ns",
+		check(fake.slack == rows[i].slack,
+		      "timer slack for an interval of %lld ms: %lld ns",
 		      (long long)rows[i].interval / MS, (long long)fake.slack);
 	}
 }
 
-/* Samples that are late: the third one by `late`, which skips some. */
+/* The second sample is late by `late`, so that the next ones may be skipped. */
 static void t_late(void)
 {
 	static const struct { i64 late, next; } rows[] = {
@@ -177,7 +179,7 @@ static void t_late(void)
 		fake.late = (i64)rnd_of(STEP / 2);
 		wrong += next_step(&t, STEP) != k;
 	}
-	check(wrong == 0, "10 000 late samples are on the grid: the times do not drift");
+	check(wrong == 0, "10 000 late samples: the next one is always due after whole intervals");
 }
 
 static void t_inner(void)
@@ -186,7 +188,8 @@ static void t_inner(void)
 	struct ticks t = begun(1000 * MS, 300 * MS);
 	i64 good = 0;
 
-	check(t.step == 250 * MS, "--inner: a step divides the interval, and is at most that long");
+	check(t.step == 250 * MS,
+	      "--inner: the step divides the interval, and is at most the given time");
 	for (i64 k = 1; k <= 12; k++) {
 		good += next_step(&t, 250 * MS) == k && t.ends == (k % 4 == 0);
 		ticks_stamp(&t, &ro);
@@ -225,7 +228,7 @@ static void t_align(void)
 	check(ticks_next(&t) && fake.mono == from,
 	      "--align: after the clock was set forward, a reading is due at once");
 	check(ticks_next(&t) && (fake.mono + fake.wall) % (1000 * MS) == 0,
-	      "--align: and the next one at a multiple of the new time");
+	      "--align: after the clock was set forward, the second reading is at a multiple");
 	t = begun(1000 * MS, 250 * MS);
 	check(ticks_next(&t) && !t.ends, "--align --inner: a reading within the sample");
 	fake.wall -= 3600 * 1000000000ll;

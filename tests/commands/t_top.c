@@ -1,5 +1,6 @@
-/* t_top.c - `top`: keys and what they ask for, the filter, intervals, when recorded samples are due,
- * writes to a slow terminal, terminal modes, dumb terminals: those of commands/shared/terminal.c. The terminal, its input and the samples
+/* t_top.c - `top`: keys and their actions, the filter, intervals, times of recorded samples,
+ * writes to a slow terminal, terminal modes,
+ dumb terminals. Includes commands/shared/terminal.c. The terminal, its input and the samples
  * are simulated. SPDX-License-Identifier: MIT */
 #include "sys.h"
 #include "unit.h"
@@ -30,11 +31,11 @@ static long fake_columns(int fd) { return fd == 1 && !no_terminal ? 80 : -1; }
 static struct {
 	char written[1 << 17];
 	size_t n;
-	long writes[4];       /* results of writes: bytes or -errno; 0: all */
+	long writes[4];       /* results of writes: number of bytes or -errno; 0: all bytes */
 	u32 nwrites, polls, modes_set;
-	struct pollfd polled; /* the last one, and until when */
-	i64 until, keys_until; /* keys_until: of the last one for keys */
-	const char *keys[8];  /* what is read, call by call; "": the end; NULL: nothing comes */
+	struct pollfd polled; /* argument of the last poll */
+	i64 until, keys_until; /* times until which was polled; keys_until: for keys */
+	const char *keys[8];  /* results of the reads; "": end of file; NULL: no key */
 	u32 nkeys;
 	long read_error;
 	struct termios modes;
@@ -47,9 +48,9 @@ static struct {
 	u32 devices;
 	u32 lines;            /* calls of cmd_live() */
 	u8 lines_kind;
-	char moves[160];       /* of the recording */
+	char moves[160];       /* moves in the recording */
 	bool close_fails;
-	int stop_after;       /* polls until a signal; 0: none */
+	int stop_after;       /* number of polls before a signal; 0: no signal */
 } fake;
 #define replay(...) replay_command(__VA_ARGS__) /* unit.h has functions of these names, too */
 #include "../../commands/shared/terminal.c"
@@ -92,7 +93,7 @@ static long fake_read(char *b, size_t n)
 	return keys ? (long)str_len(str_z(strncpy(b, keys, n))) : -EAGAIN;
 }
 
-/* The terminal has room; keys come at once, else the time passes. */
+/* The terminal can always be written. Without a key, the time advances to `until`. */
 static long fake_poll(struct pollfd *p, i64 until)
 {
 	fake.polled = *p;
@@ -227,7 +228,8 @@ static void t_intervals(void)
 			clear();
 			opt.interval = rows[i].ms * 1000000;
 			change_interval(longer);
-			if (!check(opt.interval == want * 1000000, "%" PRId64 " ms, %c", rows[i].ms,
+			if (!check(opt.interval == want * 1000000,
+				   "change_interval: %" PRId64 " ms, %c", rows[i].ms,
 				   longer ? '+' : '-'))
 				note("got %" PRId64 " ns", opt.interval);
 		}
@@ -248,9 +250,10 @@ static void t_cursor(void)
 		size_t at = rows[i].at;
 
 		check(cursor_move(rows[i].key, &at, rows[i].page, rows[i].n) && at == rows[i].want,
-		      "cursor %zu: from %zu to %zu of %zu", i, rows[i].at, rows[i].want, rows[i].n);
+		      "cursor_move, row %zu: from %zu to %zu of %zu", i, rows[i].at, rows[i].want,
+		      rows[i].n);
 	}
-	check(!cursor_move('x', &(size_t){ 0 }, 5, 10), "another key");
+	check(!cursor_move('x', &(size_t){ 0 }, 5, 10), "cursor_move: another key does not move");
 }
 
 static void t_filter(void)
@@ -258,28 +261,31 @@ static void t_filter(void)
 	clear();
 	view.top.mode = TOP_FILTER;
 	for (const char *p = "a\xc3\xa9z"; *p; p++)
-		check(key_handle((u8)*p) == ARRANGE, "a byte of the filter");
-	check(view.top.filter_n == 4, "the filter has two characters of UTF-8");
+		check(key_handle((u8)*p) == ARRANGE, "filter: a byte is added");
+	check(view.top.filter_n == 4, "filter: the bytes of UTF-8 are added");
 	key_handle(0x7f);
 	key_handle('\b');
-	check(view.top.filter_n == 1 && view.top.filter[0] == 'a', "a whole character is erased");
+	check(view.top.filter_n == 1 && view.top.filter[0] == 'a',
+	      "filter: Backspace erases a whole character");
 	key_handle(0x7f);
 	key_handle(0x7f);
-	check(view.top.filter_n == 0, "nothing before the first");
+	check(view.top.filter_n == 0, "filter: Backspace in an empty filter does nothing");
 	for (int i = 0; i < FILTER_BYTES + 5; i++)
 		key_handle('x');
-	check(view.top.filter_n == FILTER_BYTES, "a long filter is cut");
+	check(view.top.filter_n == FILTER_BYTES, "filter: more than its maximum length is ignored");
 	key_handle(025);
-	check(view.top.filter_n == 0 && view.top.mode == TOP_FILTER, "^U");
+	check(view.top.filter_n == 0 && view.top.mode == TOP_FILTER, "filter: ^U clears it");
 	key_handle(KEY_UP);
 	key_handle(1);
-	check(view.top.filter_n == 0, "other keys are not part of it");
+	check(view.top.filter_n == 0, "filter: other keys are not added");
 	key_handle('x');
 	key_handle('\r');
-	check(view.top.filter_n == 1 && view.top.mode == TOP_LIST, "Enter keeps it");
+	check(view.top.filter_n == 1 && view.top.mode == TOP_LIST,
+	      "filter: Enter keeps it and ends the input");
 	view.top.mode = TOP_FILTER;
 	key_handle(KEY_ESC);
-	check(view.top.filter_n == 0 && view.top.mode == TOP_LIST, "Esc does not");
+	check(view.top.filter_n == 0 && view.top.mode == TOP_LIST,
+	      "filter: Esc clears it and ends the input");
 }
 
 static void t_menu(void)
@@ -288,56 +294,63 @@ static void t_menu(void)
 
 	clear();
 	view.top.inverted = true;
-	check(key_handle('s') == DRAW && view.top.mode == TOP_SORT, "the menu of columns");
+	check(key_handle('s') == DRAW && view.top.mode == TOP_SORT, "menu: s opens it");
 	key_handle('>');
 	key_handle(KEY_DOWN);
 	key_handle('<');
 	check(view.top.choice == 1 && key_handle('\r') == ARRANGE && view.top.sort == 1 &&
 	      view.top.mode == TOP_LIST && !view.top.inverted && str_eq(opt.sort, top_field(1)),
-	      "a column is chosen, in its own order");
+	      "menu: Enter sorts by the chosen column, in its default order");
 	key_handle('s');
-	check(view.top.choice == 1, "the menu begins at it");
-	check(key_handle('N') == ARRANGE && view.top.sort == pid, "a column's letter in the menu");
+	check(view.top.choice == 1, "menu: it begins at the current column");
+	check(key_handle('N') == ARRANGE && view.top.sort == pid,
+	      "menu: the letter of a column sorts by it");
 	key_handle('s');
-	check(key_handle('q') == DRAW && view.top.mode == TOP_LIST && view.top.sort == pid, "q");
+	check(key_handle('q') == DRAW && view.top.mode == TOP_LIST && view.top.sort == pid,
+	      "menu: q leaves it, the order stays");
 	view.top.sort = top_ncolumns;
 	key_handle('s');
-	check(view.top.choice == 0, "sorted by a field that has no column");
+	check(view.top.choice == 0,
+	      "menu: it begins at the first column if the sort field has no column");
 	key_handle(KEY_ESC);
 	key_handle('?');
-	check(view.top.mode == TOP_HELP, "help");
+	check(view.top.mode == TOP_HELP, "help: ? opens it");
 	key_handle('j');
 	check(view.top.help_first == 1 && key_handle('x') == DRAW && view.top.mode == TOP_LIST,
-	      "moves, and any other key leaves it");
+	      "help: j moves down, another key leaves it");
 	key_handle('h');
-	check(view.top.help_first == 0, "it begins at its first line again");
+	check(view.top.help_first == 0, "help: it begins at the first line again");
 }
 
 static void t_list(void)
 {
 	clear();
-	check(key_handle('q') == QUIT && key_handle(3) == QUIT && key_handle(KEY_F10) == QUIT, "quit");
+	check(key_handle('q') == QUIT && key_handle(3) == QUIT && key_handle(KEY_F10) == QUIT,
+	      "list: q, ^C and F10 quit");
 	check(key_handle(' ') == RETIME && view.top.frozen && key_handle('p') == RETIME &&
-	      !view.top.frozen, "pause");
-	check(key_handle('r') == SAMPLE, "a sample now");
-	check(key_handle('I') == ARRANGE && view.top.inverted, "the other order");
+	      !view.top.frozen, "list: space and p pause");
+	check(key_handle('r') == SAMPLE, "list: r takes a sample");
+	check(key_handle('I') == ARRANGE && view.top.inverted, "list: I inverts the order");
 	check(key_handle('+') == RETIME && opt.interval == 2000000000 &&
-	      view.top.interval == opt.interval, "a longer interval");
+	      view.top.interval == opt.interval, "list: + makes the interval longer");
 	check(key_handle('M') == ARRANGE && str_eq(opt.sort, top_field(top_column_of_key('M'))),
-	      "a column's letter");
-	check(key_handle(KEY_LEFT) == DRAW && view.top.left == 0, "no column to the left");
+	      "list: the letter of a column sorts by it");
+	check(key_handle(KEY_LEFT) == DRAW && view.top.left == 0,
+	      "list: no column is left of the first");
 	for (int i = 0; i < 99; i++)
 		key_handle(KEY_RIGHT);
-	check(view.top.left == top_ncolumns - 1u, "the last column stays");
+	check(view.top.left == top_ncolumns - 1u, "list: the last column stays on the screen");
 	terminal.screen.known = true;
 	key_handle('\f');
-	check(!terminal.screen.known, "^L draws all");
+	check(!terminal.screen.known, "list: ^L draws the whole screen");
 	view.top.filter_n = 2;
-	check(key_handle(KEY_ESC) == ARRANGE && view.top.filter_n == 0, "Esc clears the filter");
+	check(key_handle(KEY_ESC) == ARRANGE && view.top.filter_n == 0,
+	      "list: Esc clears the filter");
 	view.top.ndevs = 3;
 	view.top.dev_page = 2;
 	check(key_handle('\t') == DRAW && view.top.on_devices && key_handle('j') == DRAW &&
-	      view.top.dev_first == 1 && view.top.at == 0, "Tab: the list of devices moves");
+	      view.top.dev_first == 1 && view.top.at == 0,
+	      "list: after Tab the cursor keys move the list of devices");
 }
 
 /* The cursor stays on its client when the order changes. */
@@ -350,46 +363,48 @@ static void t_follow(void)
 	view.top.rows = before;
 	view.top.nrows = 3;
 	key_handle('j');
-	check(view.top.at == 1 && view.chosen == 100, "a client is chosen");
+	check(view.top.at == 1 && view.chosen == 100, "cursor: j chooses a client");
 	view.top.rows = after;
 	view.top.nrows = 4;
 	follow_chosen();
-	check(view.top.at == 2, "the cursor follows it");
+	check(view.top.at == 2, "cursor: it follows its client");
 	view.top.rows = before;
 	key_handle('g');
-	check(view.chosen == 0, "in the first line it follows none");
+	check(view.chosen == 0, "cursor: in the first line it follows no client");
 	view.top.at = 0;
 	view.top.rows = after;
 	follow_chosen();
-	check(view.top.at == 0, "and stays there");
+	check(view.top.at == 0, "cursor: in the first line it stays there");
 }
 
 static void t_read(void)
 {
 	clear();
 	fake.keys[0] = "Ix";
-	check(keys_read(false) == ARRANGE && view.top.inverted, "two keys of one read");
+	check(keys_read(false) == ARRANGE && view.top.inverted, "keys_read: two keys of one read");
 	fake.keys[1] = "jr+";
-	check(keys_read(false) == (SAMPLE | RETIME), "the actions of all keys");
+	check(keys_read(false) == (SAMPLE | RETIME), "keys_read: the actions of all keys");
 	fake.keys[2] = "\033[A";
 	view.top.nrows = 3;
 	view.top.rows = row_list;
 	view.top.at = 2;
-	check(keys_read(false) == DRAW && view.top.at == 1, "an escape sequence");
+	check(keys_read(false) == DRAW && view.top.at == 1,
+	      "keys_read: an escape sequence is one key");
 	fake.keys[3] = "\033";
 	view.top.filter_n = 1;
 	check(keys_read(false) == DRAW && view.top.filter_n == 1 && terminal.keys.state != 0,
-	      "the start of one");
-	check(keys_read(true) == ARRANGE && view.top.filter_n == 0, "after a pause it is Esc");
-	check(fake.nkeys == 4, "nothing is read then");
+	      "keys_read: the start of an escape sequence waits for more");
+	check(keys_read(true) == ARRANGE && view.top.filter_n == 0,
+	      "keys_read: after a pause the start of an escape sequence is Esc");
+	check(fake.nkeys == 4, "keys_read: after a pause nothing is read");
 	fake.keys[4] = "";
-	check(keys_read(false) == QUIT, "a terminal that is closed");
+	check(keys_read(false) == QUIT, "keys_read: a closed terminal quits");
 	fake.read_error = -EINTR;
-	check(keys_read(false) == DRAW, "a signal");
+	check(keys_read(false) == DRAW, "keys_read: a signal is no key");
 	fake.read_error = -EAGAIN;
-	check(keys_read(false) == DRAW, "nothing to read");
+	check(keys_read(false) == DRAW, "keys_read: no key");
 	fake.read_error = -EIO;
-	check(keys_read(false) == QUIT, "a terminal that is gone");
+	check(keys_read(false) == QUIT, "keys_read: a read error quits");
 }
 
 /* --- clients that are shown ------------------------------------------------------------------- */
@@ -399,29 +414,29 @@ static void t_wanted(void)
 	clear();
 	opt.oa.replay = "f";
 	choose_rows();
-	check(norder == 4, "all clients of a recording");
+	check(norder == 4, "recording: all clients are shown");
 	opt.pids[0] = 11;
 	opt.pids[1] = 13;
 	opt.npids = 2;
 	choose_rows();
-	check(norder == 2 && order[0] == 1 && order[1] == 3, "-p");
+	check(norder == 2 && order[0] == 1 && order[1] == 3, "recording: -p selects clients");
 	opt.npids = 0;
 	opt.comm = LIT("*2");
 	choose_rows();
-	check(norder == 1 && order[0] == 2, "-C");
+	check(norder == 1 && order[0] == 2, "recording: -C selects clients");
 	opt.comm = (struct str){ 0 };
 	opt.cgroup = LIT("/a");
 	choose_rows();
-	check(norder == 2 && order[0] == 1, "-g");
+	check(norder == 2 && order[0] == 1, "recording: -g selects clients");
 	opt.cgroup = (struct str){ 0 };
 	opt.ndevices = 1;
 	view.shown_devices[0] = 3;
 	view.top.ndevs = 1;
 	choose_rows();
-	check(norder == 1 && order[0] == 3, "-d");
+	check(norder == 1 && order[0] == 3, "recording: -d selects clients");
 	view.top.ndevs = 0;
 	choose_rows();
-	check(norder == 0, "-d of a device that is not there");
+	check(norder == 0, "recording: -d of another device selects no client");
 }
 
 static void t_arrange(void)
@@ -430,15 +445,17 @@ static void t_arrange(void)
 	opt.oa.replay = "f";
 	arrange();
 	check(view.top.nall == 4 && view.top.nrows == 4 && fake.sorts == 1 && view.top.rows[0] == 0,
-	      "all, sorted");
+	      "arrange: all clients, sorted");
 	view.top.inverted = true;
 	arrange();
-	check(view.top.rows[0] == 3 && view.top.rows[1] == 2 && view.top.rows[3] == 0, "inverted");
+	check(view.top.rows[0] == 3 && view.top.rows[1] == 2 && view.top.rows[3] == 0,
+	      "arrange: the order is inverted");
 	view.top.inverted = false;
 	memcpy(view.top.filter, "c3", 2);
 	view.top.filter_n = 2;
 	arrange();
-	check(view.top.nall == 4 && view.top.nrows == 1 && view.top.rows[0] == 3, "filtered");
+	check(view.top.nall == 4 && view.top.nrows == 1 && view.top.rows[0] == 3,
+	      "arrange: only clients that match the filter");
 }
 
 /* --- a recorded run --------------------------------------------------------------------------- */
@@ -454,37 +471,40 @@ static void t_pace(void)
 	clear();
 	opt.interval = 77;
 	playback.wait = 5;
-	check(interval_get() == 77, "live: the interval");
+	check(interval_get() == 77, "interval_get: without a recording, the interval");
 	opt.oa.replay = "f";
 	for (size_t i = 0; i < LEN(rows); i++) {
 		playback.wait = rows[i].wait;
 		view.top.speed = rows[i].speed;
-		check(interval_get() == rows[i].want, "pace %zu", i);
+		check(interval_get() == rows[i].want, "interval_get: recording, row %zu", i);
 	}
 	view.top.speed = 0;
 	for (int i = 0; i < 15; i++)
 		key_handle('+');
-	check(view.top.speed == 10, "the fastest pace");
+	check(view.top.speed == 10, "recording: + has a fastest pace");
 	for (int i = 0; i < 30; i++)
-		check(key_handle('-') == RETIME, "slower");
-	check(view.top.speed == -10, "the slowest pace");
+		check(key_handle('-') == RETIME, "recording: - changes the pace");
+	check(view.top.speed == -10, "recording: - has a slowest pace");
 }
 
 static void t_moves(void)
 {
 	clear();
 	opt.oa.replay = "f";
-	check(key_handle('.') == (MOVED | RETIME) && view.top.frozen, "one sample on: it stops there");
+	check(key_handle('.') == (MOVED | RETIME) && view.top.frozen,
+	      "recording: . shows the next sample and pauses");
 	view.top.frozen = false;
-	check(key_handle(',') == (MOVED | RETIME) && view.top.frozen, "one back, too");
+	check(key_handle(',') == (MOVED | RETIME) && view.top.frozen,
+	      "recording: , shows the previous sample and pauses");
 	view.top.frozen = false;
 	check(key_handle('0') == (MOVED | RETIME) && key_handle('$') == (MOVED | RETIME) &&
-	      !view.top.frozen, "the ends");
+	      !view.top.frozen, "recording: 0 and $ move to the ends and do not pause");
 	key_handle('r');
-	check_str(str_z(fake.moves), "><0$>", "the moves");
-	check(key_handle('q') == QUIT, "other keys are those of the list");
+	check_str(str_z(fake.moves), "><0$>", "recording: the moves of the keys . , 0 $ r");
+	check(key_handle('q') == QUIT, "recording: other keys are those of the list");
 	clear();
-	check(key_handle('0') != (MOVED | RETIME) && !fake.moves[0], "a live list has no moves");
+	check(key_handle('0') != (MOVED | RETIME) && !fake.moves[0],
+	      "without a recording 0 does not move");
 }
 
 static void t_due(void)
@@ -495,25 +515,27 @@ static void t_due(void)
 	opt.oa.replay = "f";
 	memcpy(fake.waits, waits, sizeof(waits));
 	clock_now = 1000;
-	check(replay_due(1000) == 1010 && fake.nwaits == 1, "the next sample");
+	check(replay_due(1000) == 1010 && fake.nwaits == 1, "replay_due: the next sample");
 	fake.nwaits = 0;
 	check(replay_due(985) == 1005 && fake.nwaits == 2,
-	      "samples that are due sooner than they can be shown");
-	check(view.top.percent == 7, "the last of them is shown");
+	      "replay_due: samples that are due already are skipped");
+	check(view.top.percent == 7, "replay_due: the last one of the skipped samples is shown");
 	memset(fake.waits, 0, sizeof(fake.waits));
 	fake.nwaits = 0;
-	check(replay_due(500) == 1000 && fake.nwaits == 64, "64 of them at most");
+	check(replay_due(500) == 1000 && fake.nwaits == 64,
+	      "replay_due: at most 64 samples are skipped");
 	clear();
 	opt.oa.replay = "f";
 	fake.waits[0] = -1;
 	clock_now = 1000;
-	check(replay_due(1000) == -1 && view.top.ended, "the end of the recording");
+	check(replay_due(1000) == -1 && view.top.ended, "replay_due: the end of the recording");
 	clear();
 	opt.oa.replay = "f";
 	playback.wait = 5;
-	check(due_from(100) == 105, "after a move");
+	check(due_from(100) == 105,
+	      "due_from: after a move, the next sample is due after its wait");
 	playback.wait = -1;
-	check(due_from(100) == -1, "at the end");
+	check(due_from(100) == -1, "due_from: no sample is due at the end");
 }
 
 static void t_answers(void)
@@ -521,15 +543,19 @@ static void t_answers(void)
 	clear();
 	clock_now = 1000;
 	opt.interval = 100;
-	check(answer(SAMPLE, 0, 900) == 1000 && fake.samples == 1, "a sample that was due");
-	check(answer(SAMPLE, 0, 1100) == 1100 && fake.samples == 2, "one between two");
-	check(answer(ARRANGE, 0, 1100) == 1100 && fake.samples == 2 && fake.sorts == 3, "another order");
-	check(answer(DRAW, 0, 1100) == 1100 && fake.sorts == 3, "nothing but a frame");
+	check(answer(SAMPLE, 0, 900) == 1000 && fake.samples == 1, "answer: a sample that was due");
+	check(answer(SAMPLE, 0, 1100) == 1100 && fake.samples == 2,
+	      "answer: a sample before it was due");
+	check(answer(ARRANGE, 0, 1100) == 1100 && fake.samples == 2 && fake.sorts == 3,
+	      "answer: another order takes no sample");
+	check(answer(DRAW, 0, 1100) == 1100 && fake.sorts == 3,
+	      "answer: a frame takes no sample and does not sort");
 	clear();
 	check(first_show(1000) == 1000 + 500000000 && fake.samples == 0,
-	      "the second sample comes after half a second");
+	      "first_show: the second sample is due after 0.5 s");
 	opt.interval = 100;
-	check(first_show(1000) == 1100, "or after a shorter interval");
+	check(first_show(1000) == 1100,
+	      "first_show: the second sample is due after an interval shorter than 0.5 s");
 }
 
 /* --- the terminal ----------------------------------------------------------------------------- */
@@ -542,15 +568,18 @@ static void t_write(void)
 	fake.writes[2] = -EAGAIN;
 	clock_now = 50;
 	check(terminal_show("abcdef", 6) && fake.n == 6 && memcmp(fake.written, "abcdef", 6) == 0,
-	      "a frame in pieces");
-	check(fake.polls == 1 && fake.until == 50 + TERMINAL_TIMEOUT, "a full terminal is waited for");
+	      "terminal_show: a frame is written in pieces");
+	check(fake.polls == 1 && fake.until == 50 + TERMINAL_TIMEOUT,
+	      "terminal_show: it waits until a full terminal can be written");
 	clear();
 	fake.writes[0] = -EIO;
-	check(!terminal_show("abc", 3) && terminal.write_error == -EIO, "a terminal that is gone");
+	check(!terminal_show("abc", 3) && terminal.write_error == -EIO,
+	      "terminal_show: a write error is stored");
 	clear();
 	fake.writes[0] = 1;
 	stopped = 1;
-	check(terminal_show("abc", 3) && fake.n == 1, "a signal discards the rest");
+	check(terminal_show("abc", 3) && fake.n == 1,
+	      "terminal_show: a signal discards the rest of the frame");
 }
 
 static void t_modes(void)
@@ -558,28 +587,31 @@ static void t_modes(void)
 	clear();
 	terminal.has_keys = fake_termios(&terminal.termios_was) == 0;
 	terminal.screen.known = true;
-	check(terminal_enter() && !terminal.screen.known, "the screen is unknown");
+	check(terminal_enter() && !terminal.screen.known,
+	      "terminal_enter: the content of the screen is unknown");
 	check(fake.modes.c_lflag == ISIG && fake.modes.c_iflag == 0 && fake.modes.c_cc[VMIN] == 1,
-	      "keys come one by one, Enter is not translated");
-	check_str(str_of(fake.written, fake.n), "\033[?1049h\033[?25l\033[?7l", "modes");
+	      "terminal_enter: keys are read one by one, Enter is not translated");
+	check_str(str_of(fake.written, fake.n), "\033[?1049h\033[?25l\033[?7l",
+		  "terminal_enter: escape sequences that set modes");
 	fake.n = 0;
 	terminal.screen.rows = 24;
 	terminal_leave();
 	check_str(str_of(fake.written, fake.n), "\033[m\033[24H\033[K\033[?7h\033[?25h\033[?1049l",
-		  "they are restored");
+		  "terminal_leave: escape sequences that restore modes");
 	check(fake.modes.c_lflag == (ICANON | ECHO | ISIG) && fake.modes.c_iflag == ICRNL,
-	      "those of keys, too");
+	      "terminal_leave: the modes of the keys are restored");
 	fake.caught = 0;
 	terminal.suspended = 1;
 	terminal_suspend();
 	check(fake.defaulted == SIGTSTP && fake.killed == SIGTSTP && fake.caught == 7 &&
-	      terminal.resumed && !terminal.suspended, "^Z");
+	      terminal.resumed && !terminal.suspended,
+	      "terminal_suspend: SIGTSTP stops the program, then its handlers are set again");
 	clear();
 	terminal.entered = true;
 	terminal.has_keys = false;
 	terminal_enter();
 	terminal_leave();
-	check(fake.modes_set == 0, "without keys no modes are set");
+	check(fake.modes_set == 0, "terminal_enter: without keys no modes are set");
 }
 
 static void t_size(void)
@@ -595,7 +627,8 @@ static void t_size(void)
 		fake.cols = rows[i].cols;
 		measure_screen();
 		check(terminal.screen.rows == rows[i].want_rows && terminal.screen.cols == rows[i].want_cols &&
-		      view.top.wide == rows[i].wide, "a terminal of %u rows and %u columns",
+		      view.top.wide == rows[i].wide,
+		      "measure_screen: a terminal of %u rows and %u columns",
 		      rows[i].rows, rows[i].cols);
 	}
 }
@@ -611,16 +644,16 @@ static void t_locale(void)
 		setenv("LC_ALL", rows[i].all, 1);
 		setenv("LC_CTYPE", rows[i].ctype, 1);
 		setenv("LANG", rows[i].lang, 1);
-		check(terminal_is_utf8() == rows[i].utf8, "locale %zu", i);
+		check(terminal_is_utf8() == rows[i].utf8, "terminal_is_utf8: row %zu", i);
 	}
 	setenv("TERM", "dumb", 1);
-	check(terminal_is_dumb(), "TERM=dumb");
+	check(terminal_is_dumb(), "terminal_is_dumb: TERM=dumb");
 	setenv("TERM", "", 1);
-	check(terminal_is_dumb(), "no TERM");
+	check(terminal_is_dumb(), "terminal_is_dumb: an empty TERM");
 	setenv("TERM", "vt100", 1);
-	check(!terminal_is_dumb(), "TERM=vt100");
+	check(!terminal_is_dumb(), "terminal_is_dumb: not with TERM=vt100");
 	no_terminal = true;
-	check(terminal_is_dumb(), "no terminal");
+	check(terminal_is_dumb(), "terminal_is_dumb: no terminal");
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -633,8 +666,10 @@ static void t_signals(void)
 		clear();
 		on_signal(sigs[i]);
 		check(terminal.resized == (i == 0) && terminal.suspended == (i == 1) &&
-		      terminal.resumed == (i == 2) && stopped == (i == 3), "signal %zu", i);
-		check(terminal_wait(5) == -EINTR && fake.polls == 0, "is not waited for");
+		      terminal.resumed == (i == 2) && stopped == (i == 3),
+		      "on_signal: row %zu sets its flag", i);
+		check(terminal_wait(5) == -EINTR && fake.polls == 0,
+		      "terminal_wait: after a signal it does not wait");
 	}
 }
 
@@ -646,66 +681,74 @@ static void t_run(void)
 	fake.devices = 1;
 	fake.no_keys = true;
 	clock_now = 1000;
-	check(cmd_top() == EX_OK && fake.samples == 2 && fake.polled.fd == 1, "COUNT samples");
-	check(view.top.row_make == live_record && view.any_device, "of the machine");
+	check(cmd_top() == EX_OK && fake.samples == 2 && fake.polled.fd == 1,
+	      "COUNT samples are shown");
+	check(view.top.row_make == live_record && view.any_device,
+	      "without --replay the records are those of the machine");
 	clear();
 	fake.devices = 1;
 	fake.keys[0] = "rq";
-	check(cmd_top() == EX_OK && fake.samples == 0, "q ends it before the sample that r asks for");
+	check(cmd_top() == EX_OK && fake.samples == 0,
+	      "rq: q ends the program before the sample of r");
 	clear();
 	fake.devices = 1;
 	fake.keys[0] = " ";
 	fake.keys[1] = "q";
 	cmd_top();
-	check(fake.nkeys == 2 && fake.keys_until == -1, "frozen: only keys are waited for");
+	check(fake.nkeys == 2 && fake.keys_until == -1, "paused: it waits for keys only");
 	clear();
 	fake.devices = 1;
 	fake.keys[0] = "+";
 	fake.keys[1] = "q";
 	clock_now = 1000;
 	cmd_top();
-	check(fake.keys_until == 1000 + 2 * (i64)1000000000, "a new interval begins at once");
+	check(fake.keys_until == 1000 + 2 * (i64)1000000000,
+	      "a new interval begins at once after +");
 	clear();
 	fake.keys[0] = "q";
-	check(cmd_top() == EX_NODEVICE, "no device");
+	check(cmd_top() == EX_NODEVICE, "no device: its exit code");
 	clear();
 	fake.devices = 1;
 	fake.stop_after = 1;
-	check(cmd_top() == EX_OK, "a signal");
+	check(cmd_top() == EX_OK, "a signal: exit code 0");
 	clear();
 	fake.devices = 1;
 	fake.writes[0] = -EIO;
-	check(cmd_top() == EX_FAIL && is_said("cannot write to standard output: EIO"), "a terminal that is gone");
+	check(cmd_top() == EX_FAIL && is_said("cannot write to standard output: EIO"),
+	      "a write error when the screen is entered: exit code 1");
 	clear();
 	fake.devices = 1;
 	fake.writes[1] = -EIO;
-	check(cmd_top() == EX_FAIL && is_said("cannot write to standard output: EIO"), "at the first frame");
+	check(cmd_top() == EX_FAIL && is_said("cannot write to standard output: EIO"),
+	      "a write error of the first frame: exit code 1");
 	clear();
 	fake.roots = false;
-	check(cmd_top() == EX_FAIL && fake.n == 0, "no /sys");
+	check(cmd_top() == EX_FAIL && fake.n == 0, "without /sys: exit code 1");
 	clear();
 	opt.oa.replay = "f";
 	fake.keys[0] = "q";
-	check(cmd_top() == EX_OK && view.top.replay && record_source == playback_record, "a recording");
+	check(cmd_top() == EX_OK && view.top.replay && record_source == playback_record,
+	      "--replay: records of the recording");
 	clear();
 	opt.oa.replay = "f";
 	fake.keys[0] = "q";
 	fake.close_fails = true;
-	check(cmd_top() == EX_FAIL, "a recording with errors");
+	check(cmd_top() == EX_FAIL, "--replay: errors of the file: exit code 1");
 	clear();
 	opt.oa.replay = "none";
-	check(cmd_top() == EX_FAIL && fake.n == 0, "no recording");
+	check(cmd_top() == EX_FAIL && fake.n == 0,
+	      "--replay: the file cannot be opened: exit code 1");
 	clear();
 	opt.sort = LIT("pid");
 	fake.keys[0] = "q";
 	cmd_top();
-	check(view.top.sort == top_column(LIT("pid")), "-s");
+	check(view.top.sort == top_column(LIT("pid")), "-s: the column of the field");
 	clear();
 	fake.keys[0] = "q";
 	opt.interval = 0;
 	cmd_top();
 	check(view.top.sort == top_column_of_key('P') && opt.interval == 1000000000,
-	      "without it, by busy time; every second");
+	      "defaults: sorted by busy time, every second");
 }
 
 static void t_dumb(void)
@@ -715,18 +758,19 @@ static void t_dumb(void)
 	opt.sort = LIT("pid");
 	opt.out.colour = true;
 	check(cmd_top() == EX_OK && fake.lines == 1 && fake.lines_kind == K_DEVICE && !opt.out.colour &&
-	      is_said("the terminal cannot show a screen: gpustat prints lines"), "lines of devices");
-	check(!opt.sort.p, "a field of clients does not sort them");
+	      is_said("the terminal cannot show a screen: gpustat prints lines"),
+	      "no terminal: lines of devices, with a message");
+	check(!opt.sort.p, "no terminal: -s with a field of clients is ignored");
 	clear();
 	no_terminal = true;
 	opt.sort = LIT("busy");
 	cmd_top();
-	check(opt.sort.p != NULL, "one of devices does");
+	check(opt.sort.p != NULL, "no terminal: -s with a field of devices is kept");
 	clear();
 	no_terminal = true;
 	opt.oa.replay = "f";
 	check(cmd_top() == EX_FAIL && fake.lines == 0 && is_said("--replay requires a terminal"),
-	      "a recording requires a screen");
+	      "--replay requires a terminal");
 }
 
 int main(void)
