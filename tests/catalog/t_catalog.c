@@ -79,9 +79,9 @@ static void t_shares(void)
 	set_share(&n, 149, 1000, 20 * MS);
 	is(&n, true, 15, "a share is rounded: 14.9");
 	set_share(&n, 149 + 144, 2000, 40 * MS);
-	is(&n, true, 14, "14.4");
+	is(&n, true, 14, "a share is rounded: 14.4");
 	set_share(&n, 293 + 145, 3000, 60 * MS);
-	is(&n, true, 15, "14.5");
+	is(&n, true, 15, "a share is rounded: 14.5");
 	set_share(&n, 438 + 2000, 4000, 80 * MS);
 	is(&n, true, 100, "a share is at most 100");
 	set_share(&n, 2438, 4000, 100 * MS);
@@ -105,13 +105,13 @@ static void t_percents(void)
 	set_percent(&n, 70000, 0, 0);
 	is(&n, true, 0, "a share that a source reports starts at 0");
 	set_percent(&n, 70000, 0, 9 * MS);
-	is(&n, true, 0, "it stays the same for 10 ms");
+	is(&n, true, 0, "a share that a source reports stays the same for 10 ms");
 	set_percent(&n, 12499, 0, 10 * MS);
-	is(&n, true, 12, "it is rounded: 12.499");
+	is(&n, true, 12, "a share that a source reports is rounded: 12.499");
 	set_percent(&n, 12500, 0, 20 * MS);
-	is(&n, true, 13, "12.5");
+	is(&n, true, 13, "a share that a source reports is rounded: 12.5");
 	set_percent(&n, UINT64_MAX, 0, 30 * MS);
-	is(&n, true, 100, "it is at most 100");
+	is(&n, true, 100, "a share that a source reports is at most 100");
 }
 
 /* --- machines --------------------------------------------------------------------------------- */
@@ -454,7 +454,7 @@ static void t_events(void)
 	activate("perf/uncore_imc_0/all/cas_count_read");
 }
 
-/* The result for several CPUs. */
+/* Merges the result of an event on one more CPU into the result so far. */
 static void t_merged(void)
 {
 	static const struct {
@@ -561,7 +561,7 @@ static void t_device_comes(void)
 	is(catalog_at(gpu), true, 37, "a device that comes back is known again");
 }
 
-/* More devices than the table has places for, but never more than that at the same time. */
+/* More devices than the table has rows, one half of them after the other. */
 static void t_devices_come_and_go(void)
 {
 	char proc[128], sys[128];
@@ -582,10 +582,10 @@ static void t_devices_come_and_go(void)
 	check(catalog_has(S("linux"), S("drm/card2000/-/clients")),
 	      "300 other devices replace them, and the first is listed");
 	check(!catalog_has(S("linux"), S("drm/card2299/-/clients")) && registry.dropped > dropped,
-	      "the last of them does not fit, and is counted as dropped");
+	      "the last one does not fit, and is counted as dropped");
 }
 
-/* The first device exists only between two refreshes of the list. */
+/* A device exists only between two refreshes of the list, before the other devices. */
 static void t_oa_comes(void)
 {
 	char proc[128], sys[128];
@@ -610,7 +610,7 @@ static void t_oa_comes(void)
 	      "when GPU 0 is removed, the counters of later devices are still listed");
 }
 
-/* list: the event that must be opened; "" for none. */
+/* Checks the event that is opened for the frames of a GPU. list: its name; "": none. */
 static void frames_are(const char *name, const char *list)
 {
 	u32 had = eventlist.nslots;

@@ -52,16 +52,17 @@ int main(void)
 	b = BUF(text);
 	n = info(what);
 	counter_describe(&n, &b);
-	check_str(str_of(b.p, b.n), what, "128 bytes are not cut");
+	check_str(str_of(b.p, b.n), what, "a description of 128 bytes is not cut");
 	what[128] = 'y';
 	what[129] = '\0';
 	b = BUF(text);
 	n = info(what);
 	counter_describe(&n, &b);
-	check_u64(b.n, 128, "129 bytes are");
+	check_u64(b.n, 128, "a description of 129 bytes is cut");
 	b = BUF(text);
 	n = info("a\nb\033c");
 	counter_describe(&n, &b);
-	check(is_clean(str_of(b.p, b.n), false), "no control character is copied");
+	check(is_clean(str_of(b.p, b.n), false),
+	      "control characters of a description are not copied");
 	return unit_end();
 }

@@ -46,12 +46,14 @@ static void t_names(void)
 {
 	provider_v3d.find[FIND_ALL]();
 	check(listed_has("0 linux: v3d/all/QPU-total (cycles) count - all of it\n") &&
-	      listed_provider == PROVIDER_V3D, "an event of v3d");
-	check(!str_find(str_of(listed.p, listed.n), LIT("nothing")), "an event without a name");
+	      listed_provider == PROVIDER_V3D, "an event of v3d is listed");
+	check(!str_find(str_of(listed.p, listed.n), LIT("nothing")),
+	      "an event without a name is not listed");
 	provider_msm.find[FIND_ALL]();
 	check(listed_has(" linux: msm/all/pc:primitives () count - primitives\n") &&
-	      listed_provider == PROVIDER_MSM, "an event of msm");
-	check(!str_find(str_of(listed.p, listed.n), LIT("too long")), "a name without room");
+	      listed_provider == PROVIDER_MSM, "an event of msm is listed");
+	check(!str_find(str_of(listed.p, listed.n), LIT("too long")),
+	      "an event whose name is too long is not listed");
 }
 
 static void t_slots(void)
@@ -59,10 +61,13 @@ static void t_slots(void)
 	u32 v3d = driver_slot(PROVIDER_V3D, LIT("QPU-total"));
 
 	check_u64(v3d, 0, "an event keeps its number");
-	check(driver_slot(PROVIDER_MSM, LIT("QPU-total")) != v3d, "that of another driver has another");
-	check(provider_v3d.open(99) == -ENOENT, "no such number");
-	check(provider_v3d.open(v3d) == 0 && starts == 1 && finds == 1, "it is opened");
-	check(provider_v3d.open(v3d) == 0 && finds == 1 && starts == 1, "once");
+	check(driver_slot(PROVIDER_MSM, LIT("QPU-total")) != v3d,
+	      "the same event of another driver has another number");
+	check(provider_v3d.open(99) == -ENOENT, "open: an unknown number is an error");
+	check(provider_v3d.open(v3d) == 0 && starts == 1 && finds == 1,
+	      "open: an event is found and started");
+	check(provider_v3d.open(v3d) == 0 && finds == 1 && starts == 1,
+	      "open: an event that is open is not started again");
 }
 
 static void t_values(void)
@@ -71,22 +76,25 @@ static void t_values(void)
 	u32 gone = driver_slot(PROVIDER_MSM, LIT("gone"));
 
 	provider_v3d.sample(true);
-	check(provider_v3d.read(0, &v, &total) == 0 && v == 100 && reads == 1, "its value");
+	check(provider_v3d.read(0, &v, &total) == 0 && v == 100 && reads == 1,
+	      "read: the value of an open event");
 	has_value = false;
-	check(provider_v3d.read(0, &v, &total) == -ENOENT, "it has none in this reading");
+	check(provider_v3d.read(0, &v, &total) == -ENOENT,
+	      "read: an event without a value in this reading");
 	check(provider_v3d.read(99, &v, &total) == -ENOENT && !provider_v3d.reason(99),
-	      "no such number");
-	check(!provider_v3d.reason(0), "no reason if it is counted");
+	      "read: an unknown number is an error");
+	check(!provider_v3d.reason(0), "reason: none for an event that is counted");
 	state = CS_GPU_BUSY;
-	check(provider_v3d.reason(0) == state_text(CS_GPU_BUSY), "the reason if not");
+	check(provider_v3d.reason(0) == state_text(CS_GPU_BUSY),
+	      "reason: the state of an event that is not counted");
 	check(provider_msm.open(gone) == -ENOENT && provider_msm.open(gone) == -ENOENT && finds == 2,
-	      "an event that the driver lacks is searched for once");
+	      "an event that the driver does not have is searched only once");
 	provider_msm.close(gone);
 	provider_msm.close(gone);
 	provider_v3d.close(0);
-	check_u64(releases, 0, "an event that is open once more is not released");
+	check_u64(releases, 0, "close: an event that is still open elsewhere is not released");
 	provider_v3d.close(0);
-	check_u64(releases, 5, "then it is");
+	check_u64(releases, 5, "close: the last close releases the event");
 }
 
 static void t_errors(void)
@@ -101,7 +109,7 @@ static void t_errors(void)
 
 	for (size_t i = 0; i < LEN(rows); i++) {
 		state = rows[i].state;
-		check(provider_v3d.open(0) == rows[i].error, "state %u: error %ld", state,
+		check(provider_v3d.open(0) == rows[i].error, "open: state %u is error %ld", state,
 		      -rows[i].error);
 		provider_v3d.close(0);
 	}

@@ -45,7 +45,7 @@ long events_attr(struct str list, struct gp_event *to, size_t cap, struct buf *w
 	return nattrs;
 }
 
-/* Returns how many rows of the table with this name were left out since the last call. */
+/* Returns the number of rows of this table that were left out since the last call. */
 static u32 left_out(const char *name)
 {
 	const struct table *t;
@@ -74,7 +74,8 @@ int main(void)
 	slot_release(at);
 	nattrs = MAX_EVENT_PMUS;
 	eventlist.ncpu_events = eventlist.free_cpu_event = 0;
-	check(slot_acquire(at) == 0 && eventlist.ncpu_events == 2 * MAX_EVENT_PMUS, "an event of 64 PMUs");
+	check(slot_acquire(at) == 0 && eventlist.ncpu_events == 2 * MAX_EVENT_PMUS,
+	      "an event of 64 PMUs is opened on each of them");
 	slot_release(at);
 	nattrs++;
 	check(slot_acquire(at) == -ENOSPC && !eventlist.slots[at].first, "an event of 65 PMUs is not opened in part");
@@ -82,9 +83,9 @@ int main(void)
 	table_all(&eventlist_tables.slots);
 	eventlist.nslots = MAX_SLOTS - 1;
 	check(slot_new(LIT("last")) == MAX_SLOTS - 1 && slot_new(LIT("more")) == MAX_SLOTS && slot_acquire(MAX_SLOTS) == -ENOENT,
-	      "full table of counters: one more has no number");
+	      "full table of counters: one more event has no number");
 	list_events();
 	check(!listed_has("cycles") && listed.n == 0 && registry.dropped == dropped + 2 && left_out("counters of events") == 2,
-	      "full table of counters: one that cannot be listed is counted");
+	      "full table of counters: an event that cannot be listed is counted");
 	return unit_end();
 }

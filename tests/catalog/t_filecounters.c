@@ -1,5 +1,6 @@
-/* t_filecounters.c - unit test of sources/catalog/filecounters.c: lines of any form, files of any kind,
- * and values that come and go. SPDX-License-Identifier: MIT */
+/* t_filecounters.c - unit test of sources/catalog/filecounters.c: valid and invalid lines,
+all types of files,
+ * and values that appear and disappear. SPDX-License-Identifier: MIT */
 #include "../../sources/catalog/filecounters.c"
 
 #include "folder.h"
@@ -10,7 +11,7 @@
 static void t_lines(void)
 {
 	static const struct {
-		const char *text, *name, *unit; /* name: NULL: there is no value */
+		const char *text, *name, *unit; /* name: NULL if the line has no value */
 		i64 value;
 	} rows[] = {
 		{ "Frames shown 60 1/s\n", "Frames shown", "1/s", 60 }, { "x 5\n", "x", "", 5 },
@@ -35,8 +36,8 @@ static void t_lines(void)
 		check(is == (rows[i].name != NULL) && (!is || v.value == rows[i].value),
 		      "row %zu %s a value", i, is ? "has" : "has not");
 		if (is && rows[i].name) {
-			check_str(v.name, rows[i].name, "its name");
-			check_str(v.unit, rows[i].unit, "its unit");
+			check_str(v.name, rows[i].name, "the name of a value");
+			check_str(v.unit, rows[i].unit, "the unit of a value");
 		}
 	}
 }
@@ -64,8 +65,9 @@ static void t_names(void)
 	s = str_z(text);
 	check(!value_next(&s, &v), "a name of 97 bytes is too long");
 	s = str_z(text + 1);
-	check(value_next(&s, &v) && str_len(v.name) == NAME_BYTES, "one of 96 is not");
-	check(replay(LIT("a b 5 C\nx -6\n\ny 7"), feed), "no change of a text gives a wrong name");
+	check(value_next(&s, &v) && str_len(v.name) == NAME_BYTES, "a name of 96 bytes is valid");
+	check(replay(LIT("a b 5 C\nx -6\n\ny 7"), feed),
+	      "any changed or truncated text gives no invalid name");
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -90,11 +92,11 @@ static void t_files(void)
 	put_file(in_folder("counters/fits"), large, FILE_BYTES - 1);
 	provider_file.find[FIND_ALL]();
 	check(listed_has(" game: Frames (1/s) signed level - as reported by its program\n"),
-	      "a counter of a file");
-	check(listed_has(" game: level () signed level - "), "one without a unit");
-	check(listed_has(" fits: large () "), "a file of 65535 bytes");
-	check_u64(filelist.nlines, 3, "no name twice, no link, fifo, folder, larger or hidden file");
-	check_u64(filelist.nfiles, 2, "two files");
+	      "the counter of a file is listed");
+	check(listed_has(" game: level () signed level - "), "a counter without a unit is listed");
+	check(listed_has(" fits: large () "), "a counter of a file of 65535 bytes is listed");
+	check_u64(filelist.nlines, 3, "no name twice; no link, FIFO, folder, large or hidden file");
+	check_u64(filelist.nfiles, 2, "two files have counters");
 }
 
 static u32 number_of(const char *file, struct str name)
@@ -109,17 +111,21 @@ static void t_values(void)
 	u32 frames = number_of("game", LIT("Frames")), level = number_of("game", LIT("level"));
 	u64 v = 0, total;
 
-	check(!line_find(file_number(LIT("fits")), LIT("level")), "another file's counter is another");
+	check(!line_find(file_number(LIT("fits")), LIT("level")), "a counter belongs to its file");
 	check(provider_file.read(frames, &v, &total) == -ENOENT, "no value before the first reading");
 	provider_file.open(frames);
 	provider_file.open(level);
 	provider_file.sample(true);
-	check(provider_file.read(frames, &v, &total) == 0 && v == 60, "the first of two values");
-	check(provider_file.read(level, &v, &total) == 0 && (i64)v == -3, "a negative value");
+	check(provider_file.read(frames, &v, &total) == 0 && v == 60,
+	      "two lines with the same name: the first value is read");
+	check(provider_file.read(level, &v, &total) == 0 && (i64)v == -3,
+	      "a negative value is read");
 	put(in_folder("counters/game"), "level 4\nnew 5\n");
 	provider_file.sample(true);
-	check(provider_file.read(frames, &v, &total) == -ENOENT, "a line that is gone");
-	check(provider_file.read(level, &v, &total) == 0 && v == 4, "a line that changed");
+	check(provider_file.read(frames, &v, &total) == -ENOENT,
+	      "a line that was removed has no value");
+	check(provider_file.read(level, &v, &total) == 0 && v == 4,
+	      "a line that changed has the new value");
 	provider_file.close(level);
 	provider_file.close(frames);
 	put(in_folder("counters/game"), "level 5\n");
@@ -128,7 +134,8 @@ static void t_values(void)
 	unsetenv("GPUSTAT_COUNTERS");
 	provider_file.open(level);
 	provider_file.sample(true);
-	check(provider_file.read(level, &v, &total) == -ENOENT, "no folder is named");
+	check(provider_file.read(level, &v, &total) == -ENOENT,
+	      "without GPUSTAT_COUNTERS there is no value");
 }
 
 /* Fills the tables: 4096 counters, 256 files, and a folder of 4096 names. */
@@ -150,10 +157,10 @@ static void t_full(void)
 	check(filelist.nlines == MAX_LINES && registry.dropped - dropped == had + 1,
 	      "full table of counters: each counter without room is counted");
 	check(number_of("all", LIT("n0")) == had && number_of("all", LIT("n4000")) == had + 4000,
-	      "full table of counters: those before the limit are found");
+	      "full table of counters: the counters before the limit are found");
 	full = table_full(&n);
 	check(full && n == had + 1 && strcmp(full->name, "counters of files") == 0,
-	      "full table of counters: it is reported by its name");
+	      "full table of counters: the table is reported");
 	had = filelist.nfiles;
 	dropped = registry.dropped;
 	setenv("GPUSTAT_COUNTERS", in_folder("files"), 1);
@@ -166,16 +173,17 @@ static void t_full(void)
 		bad += file_number(str_z(filelist.files[i].name)) != i;
 	full = table_full(&n);
 	check(!bad && full && n == had + 1 && strcmp(full->name, "files of counters") == 0,
-	      "full table of files: those before the limit are found, and it is reported by its name");
+	      "full table of files: files before the limit are found, the table is reported");
 	dropped = registry.dropped;
 	setenv("GPUSTAT_COUNTERS", in_folder("names"), 1);
 	for (u32 i = 0; i < MAX_FOLDER_NAMES; i++)
 		put(in_folder("names/.%u", (unsigned)i), "");
 	provider_file.find[FIND_ALL]();
-	check(registry.dropped == dropped, "a folder of 4096 names is read whole");
+	check(registry.dropped == dropped, "a folder of 4096 names is read completely");
 	put(in_folder("names/.last"), "");
 	provider_file.find[FIND_ALL]();
-	check(registry.dropped == dropped + 1, "a folder of 4097 names: it is counted that names were not read");
+	check(registry.dropped == dropped + 1,
+	      "a folder of 4097 names: the names that were not read are counted");
 }
 
 int main(void)

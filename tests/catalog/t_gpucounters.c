@@ -1,4 +1,4 @@
-/* t_gpucounters.c - unit test of sources/catalog/gpucounters.c: which devices are GPUs and their
+/* t_gpucounters.c - unit test of sources/catalog/gpucounters.c: GPUs among the devices, their
  * numbers, engines of a stage, sums over GPUs, the tracepoints of their displays. The other providers
  * are simulated. SPDX-License-Identifier: MIT */
 #include "../../sources/catalog/gpucounters.c"
@@ -87,30 +87,32 @@ static void t_is_gpu(void)
 	}
 }
 
-/* After it: card0, a display controller; card1, of v3d; accel0, an NPU; card2, of i915. */
+/* Makes these devices: card0, a display controller; card1, v3d; accel0, an NPU; card2, i915. */
 static void t_numbers(void)
 {
 	struct device *accel = device_new("accel0", "intel_vpu", -1, -1, 0), *one, *two;
 
-	check(!number_device(0), "there is no GPU yet");
+	check(!number_device(0), "without devices GPU 0 does not exist");
 	one = device_new("card1", "v3d", 1, 128, -1);
 	device_new("card0", "vc4", 0, -1, -1);
 	places_add();
 	check(gpulist.ngpus == 3 && strcmp(gpulist.gpus[0], "card0") == 0 &&
-	      strcmp(gpulist.gpus[1], "card1") == 0 && gpu_device(2) == accel, "places are in order");
-	check(gpulist.nnumbers == 1 && number_device(0) == one, "one of them is a GPU");
+	      strcmp(gpulist.gpus[1], "card1") == 0 && gpu_device(2) == accel,
+	      "devices have places in their order");
+	check(gpulist.nnumbers == 1 && number_device(0) == one,
+	      "only the device that renders is a GPU");
 	two = device_new("card2", "i915", 2, 129, -1);
 	places_add();
-	check(gpu_device(3) == two && number_device(1) == two, "a new device follows");
-	check(!gpu_device(4) && !number_device(2), "no such number");
+	check(gpu_device(3) == two && number_device(1) == two, "a new GPU has the next number");
+	check(!gpu_device(4) && !number_device(2), "numbers without a device have none");
 	one->e.used = false;
 	check(!number_device(0) && number_device(1) == two, "a device that is gone keeps its number");
 	one->e.used = true;
 	places_add();
 	check(gpulist.ngpus == 4 && gpulist.nnumbers == 2 && number_device(0) == one,
 	      "it has the same number when it is back");
-	check_str(vendor_of(1), "v3d", "the vendor is the driver");
-	check_str(vendor_of(9), "linux", "without a device it is linux");
+	check_str(vendor_of(1), "v3d", "the vendor of a GPU is its driver");
+	check_str(vendor_of(9), "linux", "the vendor of a number without a device is linux");
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -133,7 +135,7 @@ static void t_stages(void)
 	for (size_t i = 0; i < LEN(rows); i++)
 		check(is_vertex(rows[i].driver, rows[i].engine) == rows[i].vertex &&
 		      is_fragment(rows[i].driver, rows[i].engine) == rows[i].fragment,
-		      "stage %zu: %s of %s", i, rows[i].engine.p, rows[i].driver.p);
+		      "stage of engine, row %zu: %s of %s", i, rows[i].engine.p, rows[i].driver.p);
 }
 
 static void t_busy(void)
@@ -141,18 +143,21 @@ static void t_busy(void)
 	struct device *d = &devices[gpu_index(1)];
 	u64 v;
 
-	check(!read_vertex(NULL, d, &v) && !read_busy(NULL, d, &v), "nothing is known");
+	check(!read_vertex(NULL, d, &v) && !read_busy(NULL, d, &v),
+	      "without readings no value is known");
 	reg_begin(&d->e, 1000);
 	reg_put(&d->e, D_SUM_BUSY, LIT("bin"), 300000000, 1000);
 	reg_put(&d->e, D_SUM_BUSY, LIT("render"), 500000000, 1000);
 	reg_put(&d->e, D_SUM_BUSY, LIT("csd"), 100000000, 1000);
-	check(read_vertex(NULL, d, &v) && v == 30000, "vertex work: 30 %%");
-	check(read_fragment(NULL, d, &v) && v == 50000, "fragment work: 50 %%");
-	check(read_busy(NULL, d, &v) && v == 50000, "the busiest engine");
-	check(read_driver(NULL, NULL, &v) && v == 50000, "of all GPUs");
+	check(read_vertex(NULL, d, &v) && v == 30000, "vertex work is 30 %%");
+	check(read_fragment(NULL, d, &v) && v == 50000, "fragment work is 50 %%");
+	check(read_busy(NULL, d, &v) && v == 50000, "a GPU is as busy as its busiest engine");
+	check(read_driver(NULL, NULL, &v) && v == 50000,
+	      "the driver utilization is that of the busiest GPU");
 	reg_put(&d->e, D_GPU_BUSY, LIT(""), 12000, 1000);
-	check(read_busy(NULL, d, &v) && v == 12000, "the kernel's figure comes first");
-	check(!read_busy(NULL, NULL, &v), "a GPU that is gone has none");
+	check(read_busy(NULL, d, &v) && v == 12000,
+	      "the busy value of the kernel has priority over engines");
+	check(!read_busy(NULL, NULL, &v), "a GPU that is gone has no value");
 }
 
 static void t_memory(void)
@@ -160,21 +165,23 @@ static void t_memory(void)
 	struct device *one = &devices[gpu_index(1)], *two = &devices[gpu_index(3)];
 	u64 v = 0;
 
-	check(vram_all() == UINT64_MAX && !read_memory(NULL, NULL, &v), "no video memory is known");
+	check(vram_all() == UINT64_MAX && !read_memory(NULL, NULL, &v),
+	      "without readings no video memory is known");
 	reg_put(&one->e, D_VRAM_TOTAL, LIT(""), 4000, 1000);
-	check(vram_all() == UINT64_MAX, "that of one of two GPUs");
+	check(vram_all() == UINT64_MAX, "the size is unknown if one of two GPUs has none");
 	reg_begin(&two->e, 1000);
 	reg_put(&two->e, D_VRAM_TOTAL, LIT(""), 8000, 1000);
-	check_u64(vram_all(), 12000, "that of both is added");
+	check_u64(vram_all(), 12000, "the sizes of two GPUs are added");
 	two->apu = true;
-	check(vram_all() == UINT64_MAX, "one that uses main memory has no limit");
+	check(vram_all() == UINT64_MAX, "the size is unlimited if a GPU uses main memory");
 	two->apu = false;
 	reg_put(&one->e, D_VRAM_USED, LIT(""), INT64_MAX - 5, 1000);
-	check(read_memory(NULL, NULL, &v) && v == INT64_MAX - 5, "what is used by one");
+	check(read_memory(NULL, NULL, &v) && v == INT64_MAX - 5, "the used memory of one GPU");
 	reg_put(&two->e, D_VRAM_USED, LIT(""), INT64_MAX, 1000);
 	reg_put(&two->e, D_GTT_USED, LIT(""), INT64_MAX, 1000);
 	two->apu = true;
-	check(read_memory(NULL, NULL, &v) && v == UINT64_MAX, "a sum that overflows is the largest");
+	check(read_memory(NULL, NULL, &v) && v == UINT64_MAX,
+	      "a sum that overflows is the largest number");
 	two->apu = false;
 }
 
@@ -184,22 +191,24 @@ static void t_frames(void)
 {
 	const struct device *v3d = gpu_device(1), *intel = gpu_device(3);
 
-	check_str(str_z(frame_events(NULL)), "", "no GPU has no frames");
-	check_str(str_z(frame_events(intel)), "", "without /sys no display is known");
+	check_str(str_z(frame_events(NULL)), "", "without a GPU there is no event of frames");
+	check_str(str_z(frame_events(intel)), "", "without /sys there is no event of frames");
 	put_folder(in_folder("class/drm/card0"));
 	put_folder(in_folder("class/drm/card22-DP-1"));
-	check_str(str_z(frame_events(intel)), "", "card22-DP-1 is not of card2");
+	check_str(str_z(frame_events(intel)), "", "card22-DP-1 is not a display of card2");
 	put_folder(in_folder("class/drm/card2-DP-1"));
-	check_str(str_z(frame_events(intel)), "i915:intel_pipe_update_end", "i915 with a display");
-	check_str(str_z(frame_events(v3d)), "", "the display of another GPU");
+	check_str(str_z(frame_events(intel)), "i915:intel_pipe_update_end",
+		  "i915 with a display has its own event");
+	check_str(str_z(frame_events(v3d)), "", "a display of another GPU does not count");
 	put_folder(in_folder("class/drm/card0-HDMI-A-1"));
 	check_str(str_z(frame_events(intel)), "i915:intel_pipe_update_end",
 	      "a display of another driver does not matter to i915's own tracepoint");
 	shell("rmdir \"$D/class/drm/card2-DP-1\"");
-	check_str(str_z(frame_events(v3d)), "", "of two GPUs, which one is displayed is not known");
+	check_str(str_z(frame_events(v3d)), "",
+		  "two GPUs: it is unknown which one a display controller shows");
 	gpulist.nnumbers = 1;
 	check_str(str_z(frame_events(v3d)), "drm:drm_vblank_event_delivered",
-		  "the only GPU is displayed by the display controller");
+		  "one GPU: the display controller shows it");
 	gpulist.nnumbers = 2;
 }
 
@@ -212,26 +221,28 @@ static void t_provider(void)
 
 	recommend(gpu_names, LEN(gpu_names), 0);
 	check(listed_has("0 v3d: GPU 0 utilization (%) percent 100 busy time of the GPU"),
-	      "a recommended name");
-	check(listed_has("3 v3d: GPU 0 frames / sec (1/s) rate - "), "frames");
+	      "a recommended name is listed");
+	check(listed_has("3 v3d: GPU 0 frames / sec (1/s) rate - "), "frames are listed");
 	check(counter_open(0) == 0 && gpulist.nopen == 1, "a counter of the registry is opened");
-	check(counter_read(0, &v, &total) == 0 && v == 12000, "and read");
+	check(counter_read(0, &v, &total) == 0 && v == 12000, "a counter of the registry is read");
 	taken = 7;
 	check(counter_open(3) == 0 && gpulist.nopen == 1 && event_asked && !*event_asked,
-	      "one of another provider is opened there");
-	check(counter_read(3, &v, &total) == 0 && v == 7 && !counter_reason(3), "and read there");
+	      "a counter of another provider is opened by it");
+	check(counter_read(3, &v, &total) == 0 && v == 7 && !counter_reason(3),
+	      "a counter of another provider is read by it");
 	counter_close(3);
-	check(taken == 0 && rests == 0, "and closed there");
+	check(taken == 0 && rests == 0, "a counter of another provider is closed by it");
 	before = samples;
 	sample_gpus(false);
 	check(samples == before, "a reading that is not due is not taken");
 	sample_gpus(true);
-	check(samples == before + 1, "one that is due is");
+	check(samples == before + 1, "a reading that is due is taken");
 	counter_close(0);
 	check(gpulist.nopen == 0 && rests == 2, "files are closed with the last counter");
 	sample_gpus(true);
 	check(samples == before + 1, "without open counters there is no reading");
-	check(!gpu_counter_exclusive(0), "a counter of the registry does not keep others away");
+	check(!gpu_counter_exclusive(0),
+	      "a counter of the registry does not exclude other programs");
 }
 
 static void t_full(void)
@@ -248,12 +259,13 @@ static void t_full(void)
 	listed.n = 0;
 	add(&last, &info);
 	check(gpulist.ncounters == MAX_GPU_COUNTERS && memcmp(&gpulist.counters[MAX_GPU_COUNTERS - 1], &last, sizeof(last)) == 0 &&
-	      listed_has("16383 linux: drm/x/-/y"), "full table: the last counter is right");
+	      listed_has("16383 linux: drm/x/-/y"), "full table: the last counter is listed");
 	listed.n = 0;
 	add(&last, &info);
 	full = table_full(&n);
 	check(gpulist.ncounters == MAX_GPU_COUNTERS && registry.dropped == dropped + 1 && listed.n == 0 && full && n == 1 &&
-	      strcmp(full->name, "counters of GPUs") == 0, "full table: one more is counted, and it is reported by its name");
+	      strcmp(full->name, "counters of GPUs") == 0,
+	      "full table: one more counter is left out, and the table is reported");
 }
 
 int main(void)
@@ -268,7 +280,7 @@ int main(void)
 	t_frames();
 	t_provider();
 	t_full();
-	check(scans == 0, "folders of devices were not read for this");
+	check(scans == 0, "the folders of devices are not scanned");
 	shell("rm -rf \"$D\"");
 	return unit_end();
 }

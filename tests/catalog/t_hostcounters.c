@@ -85,7 +85,7 @@ static void t_first(void)
 		  "2 linux: CPU 7 user mode utilization (%) share 100 "
 		  "time that the CPU spent in user mode\n"
 		  "8192 linux: CPU 7 kernel mode utilization (%) share 100 "
-		  "time that the CPU spent in the kernel\n", "the recommended names of each CPU");
+		  "time that the CPU spent in the kernel\n", "the recommended names of a CPU");
 	listed.n = 0;
 }
 
@@ -93,10 +93,13 @@ static void t_recommended(void)
 {
 	provider_host.find[FIND_RECOMMENDED]();
 	check(listed_has("5 linux: Physical memory usage (bytes) level 4096 "),
-	      "a name of a host counter has its limit");
-	check(listed_has("8192 linux: Threads amount () level - "), "a name of none has no limit");
-	check(listed_has("8192 linux: Context switched / sec (1/s) rate - "), "the last name");
-	check(!str_find(str_of(listed.p, listed.n), LIT("host/")), "the other names come later");
+	      "a recommended name has the limit of its host counter");
+	check(listed_has("8192 linux: Threads amount () level - "),
+	      "a recommended name without a host counter has no limit");
+	check(listed_has("8192 linux: Context switched / sec (1/s) rate - "),
+	      "the last recommended name is listed");
+	check(!str_find(str_of(listed.p, listed.n), LIT("host/")),
+	      "recommended names are before the other names");
 }
 
 static void t_all(void)
@@ -104,7 +107,8 @@ static void t_all(void)
 	size_t n;
 
 	provider_host.find[FIND_ALL]();
-	check(listed_has("0 linux: host/cpu/all/util (%) share 100 text\n"), "a name of the host");
+	check(listed_has("0 linux: host/cpu/all/util (%) share 100 text\n"),
+	      "the name of a host counter is listed");
 	check(listed_has("6 linux: host/thermal/zone0/temp (mC) signed level - text\n"),
 	      "a temperature is signed");
 	n = listed.n;
@@ -119,14 +123,14 @@ static void t_read(void)
 	u64 v = 0, total = 0;
 
 	check(provider_host.open(0) == 0 && provider_host.open(6) == -EACCES,
-	      "opening reads once: one may be refused");
+	      "open reads once, because the file may be refused");
 	check(provider_host.open(8192) == -ENOENT && provider_host.read(8192, &v, &total) == -ENOENT,
-	      "a recommended name without a host counter");
+	      "a recommended name without a host counter has no value");
 	provider_host.sample(false);
 	check(begins == 1 && provider_host.read(0, &v, &total) == 0 && v == 12 && total == 1000,
-	      "a reading");
+	      "a reading has the value of the host counter");
 	provider_host.close(0);
-	check_u64(trims, 2, "files are closed");
+	check_u64(trims, 2, "files are closed with the last counter");
 }
 
 static void t_full(void)
@@ -143,12 +147,14 @@ static void t_full(void)
 		host_found(&h);
 		bad += hostlist.n != i + 1 || strcmp(hostlist.counters[i].name, h.name) != 0;
 	}
-	check(!bad && registry.dropped == dropped, "full table: the counters before the limit are right");
+	check(!bad && registry.dropped == dropped,
+	      "full table: the counters before the limit are listed");
 	str_copy(h.name, sizeof(h.name), LIT("disk/more/read"));
 	host_found(&h);
 	full = table_full(&n);
 	check(hostlist.n == MAX_HOST_COUNTERS && registry.dropped == dropped + 1 && full && n == 1 &&
-	      strcmp(full->name, "counters of the host") == 0, "full table: one more is counted, and it is reported by its name");
+	      strcmp(full->name, "counters of the host") == 0,
+	      "full table: one more counter is left out, and the table is reported");
 }
 
 int main(void)

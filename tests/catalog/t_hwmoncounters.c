@@ -25,17 +25,18 @@ static void t_list(void)
 	file_is("hwmon1/name", "amdgpu\n");
 	file_is("hwmon1/temp1_input", "1\n");
 	put_folder(in_folder("class/hwmon/hwmon1/device/drm"));
-	file_is("hwmon2/temp1_input", "1\n"); /* it has no name */
+	file_is("hwmon2/temp1_input", "1\n"); /* the chip has no name */
 	file_is("hwmon3/name", "a.name.of.more.than.32.bytes.in.it\n");
 	file_is("hwmon3/temp1_input", "1\n");
 	provider_hwmon.find[FIND_ALL]();
 	check(listed_has(" linux: hwmon/acpi/temp1/temperature (mC) signed level - "
 			 "temperature: core\n"), "a temperature is signed, with its label");
 	check(listed_has(" linux: hwmon/acpi/power1/power (uW) level - power\n"),
-	      "the file may be one of an average");
+	      "the value of power can be an average");
 	check(listed_has(" linux: hwmon/acpi/energy1/energy (uJ) count - energy\n"), "energy is counted");
-	check_u64(hwmonlist.n, 3, "no limit, no chip of a GPU, no chip without a name or with a long one");
-	check(listed_provider == PROVIDER_HWMON, "the provider");
+	check_u64(hwmonlist.n, 3,
+		  "no limits, no chips of GPUs, no chips without a name or with a long one");
+	check(listed_provider == PROVIDER_HWMON, "sensors belong to the provider hwmon");
 }
 
 static void t_again(void)
@@ -55,25 +56,30 @@ static void t_read(void)
 {
 	u64 v = 0, total;
 
-	check(provider_hwmon.read(3, &v, &total) == -ENOENT, "a sensor that is not open");
+	check(provider_hwmon.read(3, &v, &total) == -ENOENT,
+	      "a sensor that is not open has no value");
 	check(provider_hwmon.open(3) == 0 && provider_hwmon.read(3, &v, &total) == 0 && v == 31000,
-	      "a value");
+	      "an open sensor has a value");
 	file_is("hwmon7/temp1_input", "-1500\n");
-	check(provider_hwmon.read(3, &v, &total) == 0 && (i64)v == -1500, "a negative one");
+	check(provider_hwmon.read(3, &v, &total) == 0 && (i64)v == -1500,
+	      "a negative value is read");
 	file_is("hwmon7/temp1_input", "N/A\n");
-	check(provider_hwmon.read(3, &v, &total) == -ENOENT, "none");
+	check(provider_hwmon.read(3, &v, &total) == -ENOENT,
+	      "a file without a number has no value");
 	provider_hwmon.close(3);
-	check(hwmonlist.sensors[3].file.fd == -1 && hwmonlist.sensors[3].file.state == -1, "it is closed");
+	check(hwmonlist.sensors[3].file.fd == -1 && hwmonlist.sensors[3].file.state == -1,
+	      "a sensor is closed");
 	file_is("hwmon7/temp1_input", "1\n");
 	file_is("hwmon7/device/power/runtime_status", "suspended\n");
 	check(provider_hwmon.open(3) == 0 && provider_hwmon.read(3, &v, &total) == -ENOENT,
 	      "a device that is suspended is not read");
 	provider_hwmon.close(3);
 	file_is("hwmon7/name", "other\n");
-	check(provider_hwmon.open(3) == -ENOENT, "the folder is of another chip now");
+	check(provider_hwmon.open(3) == -ENOENT,
+	      "the folder belongs to another chip now: the sensor is not opened");
 	file_is("hwmon7/name", "acpi\n");
 	shell("rm \"$D/class/hwmon/hwmon7/temp1_input\"");
-	check(provider_hwmon.open(3) == -ENOENT, "the channel is gone");
+	check(provider_hwmon.open(3) == -ENOENT, "the channel is gone: the sensor is not opened");
 }
 
 static void t_full(void)
@@ -90,11 +96,11 @@ static void t_full(void)
 	      "full table: each sensor without room is counted");
 	full = table_full(&n);
 	check(full && n == registry.dropped - dropped && strcmp(full->name, "hwmon sensors") == 0,
-	      "full table: it is reported by its name");
+	      "full table: the table is reported");
 	for (u32 i = had; i < MAX_SENSORS; i++)
 		bad += strcmp(hwmonlist.sensors[i].dir, "hwmon9") != 0 ||
 		       strncmp(hwmonlist.sensors[i].chan, "in", 2) != 0;
-	check_u64(bad, 0, "full table: the sensors before the limit are right");
+	check_u64(bad, 0, "full table: the sensors before the limit are listed");
 	for (u32 i = MAX_SENSORS - 1; i < MAX_SENSORS; i++) {
 		u64 v = 0, total;
 

@@ -51,7 +51,7 @@ void catalog_start(void) { running = 1; }
 void catalog_stop(void) { running = 0; }
 void catalog_sample(void) { samples++; }
 
-/* Returns whether a call failed with that error; *r is the result of a call that fails. */
+/* True if a call returned -1 and set this error. */
 static bool fails(KDint r, KDint e)
 {
 	bool is = r == -1 && kdGetError() == e;
@@ -62,11 +62,11 @@ static bool fails(KDint r, KDint e)
 
 static void t_count(void)
 {
-	check(kdGetNumberOfCountersKHR() == 4, "four counters");
+	check(kdGetNumberOfCountersKHR() == 4, "four counters are listed");
 	empty = true;
-	check(fails(kdGetNumberOfCountersKHR(), KD_ENOMEM), "an empty list means no memory");
+	check(fails(kdGetNumberOfCountersKHR(), KD_ENOMEM), "an empty list is the error KD_ENOMEM");
 	denied = true;
-	check(fails(kdGetNumberOfCountersKHR(), KD_EACCES), "neither /proc nor /sys");
+	check(fails(kdGetNumberOfCountersKHR(), KD_EACCES), "without /proc and /sys: KD_EACCES");
 	denied = empty = false;
 }
 
@@ -78,17 +78,21 @@ static void t_information(void)
 	      strcmp(i->description, "a share (%)") == 0 && i->minValue == 0 && i->maxValue == 100,
 	      "the texts and limits of a counter");
 	check(i->defaultScale == 1, "a share of at most 100 has the scale 1");
-	check(kdGetCounterInformationKHR(0) == i, "the description stays where it is");
+	check(kdGetCounterInformationKHR(0) == i,
+	      "the pointer to the information of a counter does not change");
 	i = kdGetCounterInformationKHR(1);
-	check(i && i->defaultScale == KD_UNKNOWN_COUNTER_VAL_KHR, "without a limit it has none");
+	check(i && i->defaultScale == KD_UNKNOWN_COUNTER_VAL_KHR,
+	      "a counter without a limit has no scale");
 	i = kdGetCounterInformationKHR(2);
 	check(i && i->defaultScale == KD_UNKNOWN_COUNTER_VAL_KHR && i->minValue == INT64_MIN,
-	      "nor with the limit 0");
+	      "a counter with the limit 0 has no scale");
 	i = kdGetCounterInformationKHR(3);
-	check(i && i->defaultScale == 12.5f, "a limit of 8 has the scale 12.5");
-	check(!kdGetCounterInformationKHR(4) && kdGetError() == KD_EINVAL, "no such index");
+	check(i && i->defaultScale == 12.5f, "a counter with the limit 8 has the scale 12.5");
+	check(!kdGetCounterInformationKHR(4) && kdGetError() == KD_EINVAL,
+	      "an index that is too large is KD_EINVAL");
 	kdSetError(0);
-	check(!kdGetCounterInformationKHR(-1) && kdGetError() == KD_EINVAL, "a negative index");
+	check(!kdGetCounterInformationKHR(-1) && kdGetError() == KD_EINVAL,
+	      "a negative index is KD_EINVAL");
 	kdSetError(0);
 }
 
@@ -97,26 +101,38 @@ static void t_arguments(void)
 	static const KDint good[] = { 0, 1, 0 }, bad[] = { 0, 4 }, negative[] = { 1, -1 };
 	KDint64 v[4] = { 42, 42, 42, 42 };
 
-	check(kdActivateCountersKHR(good, 3) == 0 && activated == 3, "three are activated");
+	check(kdActivateCountersKHR(good, 3) == 0 && activated == 3,
+	      "three counters are activated");
 	check(kdActivateCountersKHR(NULL, 0) == 0 && kdDeactivateCountersKHR(NULL, 0) == 0 &&
-	      kdGetCounterValuesKHR(NULL, 0, NULL) == 0 && samples == 0, "none is no error");
-	check(fails(kdActivateCountersKHR(NULL, 1), KD_EINVAL), "no indexes");
-	check(fails(kdActivateCountersKHR(good, -1), KD_EINVAL), "a negative number of them");
-	check(fails(kdActivateCountersKHR(good, MAX_INDEXES + 1), KD_EINVAL), "too many");
-	check(fails(kdActivateCountersKHR(bad, 2), KD_EINVAL) && activated == 3, "a wrong one");
-	check(fails(kdActivateCountersKHR(negative, 2), KD_EINVAL), "a negative one");
-	check(fails(kdActivateCountersKHR(&(KDint){ 3 }, 1), KD_EACCES), "one that is refused");
+	      kdGetCounterValuesKHR(NULL, 0, NULL) == 0 && samples == 0,
+	      "an empty list of indexes is no error");
+	check(fails(kdActivateCountersKHR(NULL, 1), KD_EINVAL),
+	      "activate: a null pointer is KD_EINVAL");
+	check(fails(kdActivateCountersKHR(good, -1), KD_EINVAL),
+	      "activate: a negative number of indexes is KD_EINVAL");
+	check(fails(kdActivateCountersKHR(good, MAX_INDEXES + 1), KD_EINVAL),
+	      "activate: too many indexes are KD_EINVAL");
+	check(fails(kdActivateCountersKHR(bad, 2), KD_EINVAL) && activated == 3,
+	      "activate: an index that is too large is KD_EINVAL");
+	check(fails(kdActivateCountersKHR(negative, 2), KD_EINVAL),
+	      "activate: a negative index is KD_EINVAL");
+	check(fails(kdActivateCountersKHR(&(KDint){ 3 }, 1), KD_EACCES),
+	      "activate: a counter that is refused is KD_EACCES");
 	check(fails(kdDeactivateCountersKHR(bad, 2), KD_EINVAL) && deactivated == 0,
-	      "nothing is deactivated if one is wrong");
-	check(kdDeactivateCountersKHR(good, 3) == 0 && deactivated == 1 + 2 + 1, "three are");
-	check(fails(kdGetCounterValuesKHR(good, 3, NULL), KD_EINVAL) && samples == 0, "no values");
+	      "deactivate: an invalid index deactivates no counter");
+	check(kdDeactivateCountersKHR(good, 3) == 0 && deactivated == 1 + 2 + 1,
+	      "three counters are deactivated");
+	check(fails(kdGetCounterValuesKHR(good, 3, NULL), KD_EINVAL) && samples == 0,
+	      "values: a null pointer is KD_EINVAL");
 	check(fails(kdGetCounterValuesKHR(bad, 2, v), KD_EINVAL) && samples == 0 && v[0] == 42,
-	      "a wrong index: no value is written");
-	check(kdGetCounterValuesKHR(good, 3, v) == 0 && samples == 1, "one reading for all values");
+	      "values: an invalid index writes no value");
+	check(kdGetCounterValuesKHR(good, 3, v) == 0 && samples == 1,
+	      "values: one reading for all counters");
 	check(v[0] == KD_UNKNOWN_COUNTER_VAL_KHR && v[1] == 7 && v[2] == v[0] && v[3] == 42,
-	      "an unknown value and a known one");
+	      "values: an unknown value and a known one");
 	denied = true;
-	check(fails(kdActivateCountersKHR(good, -1), KD_EACCES), "neither /proc nor /sys: EACCES");
+	check(fails(kdActivateCountersKHR(good, -1), KD_EACCES),
+	      "activate without /proc and /sys: KD_EACCES");
 	denied = false;
 }
 
@@ -126,6 +142,6 @@ int main(void)
 	t_information();
 	t_arguments();
 	check(kdStartSamplingKHR() == 0 && running == 1, "sampling starts");
-	check(kdStopSamplingKHR() == 0 && running == 0, "and stops");
+	check(kdStopSamplingKHR() == 0 && running == 0, "sampling stops");
 	return unit_end();
 }

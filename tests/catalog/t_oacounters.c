@@ -3,7 +3,7 @@
 #include "../../sources/catalog/oacounters.c"
 #include "folder.h"
 
-static long answer; /* the driver's result for each read */
+static long answer; /* result of each read of the driver */
 char *oa_bytes;
 struct table oa_bytes_table = TABLE_ROW(oa_bytes, OA_BYTES_MIN, 1, "bytes");
 
@@ -71,13 +71,13 @@ static void t_spoiled(void)
 	oaplan_make(&s.plan, s.live.format, NULL);
 	add(&s, 100, 1);
 	add(&s, 200, 3);
-	add(&s, 0, 0); /* never written */
+	add(&s, 0, 0); /* zeros: the GPU has not written the report */
 	add(&s, 400, 100);
 	add(&s, 500, 104);
-	add(&s, 450, 7000); /* earlier */
+	add(&s, 450, 7000); /* an earlier timestamp */
 	add(&s, 600, 200);
 	add(&s, 700, 208);
-	add(&s, 2000, 9000); /* a gap */
+	add(&s, 2000, 9000); /* after a gap */
 	add(&s, 2100, 9016);
 	check(s.deltas == 4 && s.sum[OA_A] == 2 + 4 + 8 + 16, "differences that are unknown are left out");
 }
@@ -114,31 +114,37 @@ static void t_full(void)
 	oalist.nsets = oalist.nslots = 0;
 	for (u32 i = 0; i < MAX_OA_SLOTS; i++)
 		bad += oa_slot(0, &choices[i]) != i;
-	check(!bad && oa_slot(0, &choices[5]) == 5, "full table of counters: those before the limit are found");
+	check(!bad && oa_slot(0, &choices[5]) == 5,
+	      "full table of counters: the counters before the limit are found");
 	check(oa_slot(0, &choices[MAX_OA_SLOTS]) == MAX_OA_SLOTS && slot_open(MAX_OA_SLOTS) == -ENOENT,
-	      "full table of counters: one more has no number, and is not opened");
+	      "full table of counters: one more counter has no number, and is not opened");
 	table_has(&oalist_tables.sets, 0);
 	oalist.sets[0] = (struct listed){ .set = any };
 	list_counter(&d, 0, &def);
-	check(registry.dropped == dropped + 1, "full table of counters: one that cannot be listed is counted");
+	check(registry.dropped == dropped + 1,
+	      "full table of counters: a counter that cannot be listed is counted");
 	full = table_full(&n);
-	check(full && n == 2 && strcmp(full->name, "OA counters") == 0, "full table of counters: its name");
+	check(full && n == 2 && strcmp(full->name, "OA counters") == 0,
+	      "full table of counters: the table is reported");
 	for (n = 0; n < MAX_SETS_LISTED && registry.dropped == dropped + 1; n++) {
 		oalist.nslots = 0;
 		list_file(&oapack, n, &d, p);
 		list_file(&oabasic, n, &d, p);
 	}
 	check(p && oalist.nsets == MAX_SETS_LISTED && registry.dropped > dropped + 1 && oalist.sets[0].gpu == 0 &&
-	      oalist.sets[MAX_SETS_LISTED - 1].gpu == n - 1, "full table of metric sets: one more is counted");
+	      oalist.sets[MAX_SETS_LISTED - 1].gpu == n - 1,
+	      "full table of metric sets: one more metric set is left out");
 	full = table_full(&n);
-	check(full && strcmp(full->name, "OA metric sets") == 0, "full table of metric sets: its name");
+	check(full && strcmp(full->name, "OA metric sets") == 0,
+	      "full table of metric sets: the table is reported");
 	table_has(&oalist_tables.streams, MAX_STREAMS - 1);
 	for (u32 i = 0; i < MAX_STREAMS; i++)
 		oalist.streams[i] = (struct stream){ .opened = 1, .gpu = 100 + i };
 	oalist.slots[0] = (struct oaslot){ .gpu = 7 };
 	check(slot_open(0) == -ENOSPC, "full table of streams: the counter of one more GPU is not opened");
 	full = table_full(&n);
-	check(full && n == 1 && strcmp(full->name, "OA streams") == 0, "full table of streams: its name");
+	check(full && n == 1 && strcmp(full->name, "OA streams") == 0,
+	      "full table of streams: the table is reported");
 	oalist.nsets = oalist.nslots = 0;
 	memset(oalist.streams, 0, MAX_STREAMS * sizeof(*oalist.streams));
 }

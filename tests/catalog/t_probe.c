@@ -1,4 +1,4 @@
-/* t_probe.c - unit test of sources/catalog/probe.c: what is read of this process, and the remedy of
+/* t_probe.c - unit test of sources/catalog/probe.c: properties of this process, and the remedy of
  * each row for each state of the process. t_doctor.py tests whole reports.
  * SPDX-License-Identifier: MIT */
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 #include "sys.h"
 
 static bool has_markers;      /* the marker files of a container are there */
-static const char *inner_one; /* the namespace that is not the initial one; NULL: as of this process */
+static const char *inner_one; /* the namespace that is not the initial one; NULL: the real ones */
 #define sys_fstatat(dir, path, st) (has_markers ? 0 : sys_fstatat(dir, path, st))
 #define namespace_is_inner fake_inner
 #include "../../sources/catalog/probe.c"
@@ -25,7 +25,7 @@ int fake_inner(int proc, const char *link, const char *initial)
 	return inner_one ? strstr(link, inner_one) != NULL : namespace_is_inner(proc, link, initial);
 }
 
-/* A marker file alone is not a container: one of three namespaces is not the initial one. */
+/* A container has a marker file, and one of three namespaces that is not the initial one. */
 static void t_container(void)
 {
 	static const struct { const char *inner; bool is; } rows[] = {
@@ -62,12 +62,14 @@ static void t_rights(void)
 {
 	self.effective = PTRACE | SEARCH;
 	self.perfmon = CAP_PERFMON;
-	check(has(PTRACE) && has(PTRACE | SEARCH) && !has(PTRACE | PERFMON) && has(0), "all or none");
-	check(!may_perfmon(), "neither capability of perf");
+	check(has(PTRACE) && has(PTRACE | SEARCH) && !has(PTRACE | PERFMON) && has(0),
+	      "has: all given capabilities are required");
+	check(!may_perfmon(), "may_perfmon: neither capability of perf");
 	self.effective = CAP(CAP_SYS_ADMIN);
-	check(may_perfmon(), "CAP_SYS_ADMIN includes CAP_PERFMON");
+	check(may_perfmon(), "may_perfmon: CAP_SYS_ADMIN includes CAP_PERFMON");
 	self.user_ns = true;
-	check(!has(CAP(CAP_SYS_ADMIN)) && !may_perfmon(), "none counts in a user namespace");
+	check(!has(CAP(CAP_SYS_ADMIN)) && !may_perfmon(),
+	      "capabilities of a user namespace do not count");
 	self.user_ns = false;
 }
 
@@ -77,28 +79,29 @@ static void t_counts(void)
 {
 	struct probed *p = row_add("a", "b", PROBE_OK, "all but ");
 
-	check_str(str_z(p->source), "ab", "the source");
+	check_str(str_z(p->source), "ab", "row_add: the source has both parts");
 	put_count(p, 3, 75, " processes");
-	check_str(str_z(p->detail), "all but 3 of 75 processes", "some of them");
+	check_str(str_z(p->detail), "all but 3 of 75 processes", "put_count: some of all");
 	p = row_add("c", "", PROBE_OK, "");
 	put_count(p, 74, 75, " chips");
-	check_str(str_z(p->detail), "74 of 75 chips", "all but one");
+	check_str(str_z(p->detail), "74 of 75 chips", "put_count: all but one");
 	p = row_add("c", "", PROBE_OK, "");
 	put_count(p, 75, 75, " chips");
-	check_str(str_z(p->detail), "75 chips", "all of them");
+	check_str(str_z(p->detail), "75 chips", "put_count: all");
 	roots.proc = -1;
 	root_select(true);
 	p = row_add("d", "", PROBE_OK, "good");
 	put_count(p, 1, 1, " chip");
-	check(p->status == PROBE_ABSENT, "without /proc nothing is known");
-	check_str(str_z(p->detail), "not known without /proc", "which is said");
+	check(p->status == PROBE_ABSENT, "put_count: without /proc the row is absent");
+	check_str(str_z(p->detail), "not known without /proc",
+		  "put_count: without /proc the detail has the reason");
 	probe.root_missing = NULL;
 	check(status_of(0) == PROBE_OK && status_of(-EACCES) == PROBE_DENIED &&
 	      status_of(-EPERM) == PROBE_DENIED && status_of(-ENOENT) == PROBE_ABSENT,
-	      "results of calls");
+	      "status of the results of system calls");
 }
 
-/* Four processes, of which as many may not be read. */
+/* Checks the row for four processes, of which `refused` may not be read. */
 static void processes_are(u32 refused, u8 status, const char *detail, u64 needed)
 {
 	for (u32 i = 1; i <= 4; i++)
@@ -108,7 +111,8 @@ static void processes_are(u32 refused, u8 status, const char *detail, u64 needed
 	rights_drop(false);
 	check(probe.latest->p.status == status && probe.latest->needed_caps == needed,
 	      "%u of four may not be read: status %u", refused, status);
-	check_str(str_z(probe.latest->p.detail), detail, "its detail");
+	check_str(str_z(probe.latest->p.detail), detail,
+		  "the detail tells how many may not be read");
 }
 
 static void t_processes(void)
@@ -129,15 +133,15 @@ static void t_processes(void)
 	roots.proc = -1;
 }
 
-/* The kernel's level, this process, and what a refused event of the kernel requires. */
+/* perf_event_paranoid, the process, and the remedy if an event of the kernel is refused. */
 static void t_perf(void)
 {
 	static const struct {
 		i64 level;
 		bool has_level, container, no_new_privs, may;
-		const char *remedy; /* NULL: a capability */
+		const char *remedy; /* NULL: a capability is required */
 		u64 caps;
-		bool refused; /* by something else */
+		bool refused; /* refused by a security module or a filter of system calls */
 	} rows[] = {
 		{ 2, true, false, false, false, NULL, PERFMON, false },
 		{ 2, true, false, true, false, "sysctl kernel.perf_event_paranoid=1", 0, false },
@@ -166,9 +170,11 @@ static void t_perf(void)
 			  "perf_event_paranoid N", "row %zu: detail", i);
 	}
 	perf_row(&perf_kinds[4], -ENOENT);
-	check_str(str_z(probe.latest->p.detail), "this machine has none", "no such event");
+	check_str(str_z(probe.latest->p.detail), "this machine has none",
+		  "no such event: the detail");
 	perf_row(&perf_kinds[0], -ENOSYS);
-	check_str(str_z(probe.latest->p.detail), "this kernel has no perf events", "no perf");
+	check_str(str_z(probe.latest->p.detail), "this kernel has no perf events",
+		  "a kernel without perf events: the detail");
 	memset(&self, 0, sizeof(self));
 }
 
@@ -188,7 +194,8 @@ static void t_words(void)
 		struct buf b = BUF(text);
 
 		put_word(&b, rows[i][0]);
-		check_str(str_of(b.p, b.n), rows[i][1], "the word %s", rows[i][0]);
+		check_str(str_of(b.p, b.n), rows[i][1],
+			  "put_word: %s is quoted if the shell requires it", rows[i][0]);
 	}
 }
 
@@ -219,7 +226,7 @@ static const struct state {
 	{ .docker = DOCKER_PID, .remedy = "", .detail = "d" },
 };
 
-/* A reason without room in the detail is left out. */
+/* A reason that does not fit into the detail is left out. */
 static void t_no_room(void)
 {
 	struct probe_row row = { .needed_caps = PTRACE };
@@ -229,7 +236,7 @@ static void t_no_room(void)
 	self.bounding = self.effective = UINT64_MAX;
 	remedy_make(&row, "./g", 0, 0);
 	check(memchr(row.p.detail, '\0', cap) == row.p.detail + cap - 1 && row.p.detail[cap - 2] == 'd' && !row.p.remedy[0],
-	      "a detail that is full stays as it is");
+	      "a full detail is not changed");
 	memset(&self, 0, sizeof(self));
 }
 
@@ -261,36 +268,43 @@ static void t_id_name(void)
 
 	put(in_folder("group"), "root:x:0:\nvideo:x:44:ann\nrender:x:104:\nlong.name:x:105:\ncut:x:106:");
 	check(id_name(in_folder("group"), 44, name, sizeof(name)) && strcmp(name, "video") == 0,
-	      "a group");
+	      "id_name: the name of a group");
 	check(id_name(in_folder("group"), 105, name, sizeof(name)) && strcmp(name, "long.na") == 0,
-	      "a long name is cut");
-	check(!id_name(in_folder("group"), 10, name, sizeof(name)), "no such number");
-	check(!id_name(in_folder("group"), 106, name, sizeof(name)), "a line without an end");
-	check(!id_name(in_folder("none"), 0, name, sizeof(name)), "no such file");
+	      "id_name: a long name is cut");
+	check(!id_name(in_folder("group"), 10, name, sizeof(name)),
+	      "id_name: no group has the number");
+	check(!id_name(in_folder("group"), 106, name, sizeof(name)),
+	      "id_name: a line without an end is not read");
+	check(!id_name(in_folder("none"), 0, name, sizeof(name)), "id_name: no such file");
 }
 
 static void t_mounts(void)
 {
 	probe_mount("debugfs", "kernel/debug", NULL, DOCKER_DEBUG);
-	check_str(str_z(probe.latest->p.detail), "this kernel has none", "no such folder");
+	check_str(str_z(probe.latest->p.detail), "this kernel has none",
+		  "debugfs: the kernel has none");
 	put_folder(in_folder("kernel/debug"));
 	probe_mount("debugfs", "kernel/debug", NULL, DOCKER_DEBUG);
 	check_str(str_z(probe.latest->p.remedy), "mount -t debugfs debugfs /sys/kernel/debug",
-		  "an empty one is not mounted");
-	check_u64(probe.latest->needed_docker, 0, "no container is needed for it");
+		  "debugfs: an empty folder has the mount command as remedy");
+	check_u64(probe.latest->needed_docker, 0,
+		  "debugfs: no option of docker outside of a container");
 	self.container = true;
 	probe_mount("debugfs", "kernel/debug", NULL, DOCKER_DEBUG);
-	check_u64(probe.latest->needed_docker, DOCKER_DEBUG, "in a container it is an option");
+	check_u64(probe.latest->needed_docker, DOCKER_DEBUG,
+		  "debugfs: an option of docker in a container");
 	put(in_folder("kernel/debug/x"), "1\n");
 	probe_mount("debugfs", "kernel/debug", "x", DOCKER_DEBUG);
-	check(probe.latest->p.status == PROBE_OK, "a file of it can be read");
+	check(probe.latest->p.status == PROBE_OK, "debugfs: its file can be read");
 	probe_mount("debugfs", "kernel/debug", "y", DOCKER_DEBUG);
-	check(probe.latest->p.status == PROBE_OK, "it is mounted, though it lacks the file");
+	check(probe.latest->p.status == PROBE_OK,
+	      "debugfs: it is mounted, although the file does not exist");
 	self.lockdown = true;
 	probe_mount("debugfs", "kernel/debug", NULL, DOCKER_DEBUG);
-	check_str(str_z(probe.latest->p.detail), "locked down", "a locked down kernel");
+	check_str(str_z(probe.latest->p.detail), "locked down",
+		  "debugfs: a locked down kernel is named");
 	check(probe.latest->p.status == PROBE_DENIED && !probe.latest->needed_caps,
-	      "which no capability changes");
+	      "debugfs: no capability is a remedy for a locked down kernel");
 }
 
 static void t_full(void)
@@ -304,11 +318,13 @@ static void t_full(void)
 	table_all(&probe_table);
 	probe.nrows = MAX_PROBED - 1;
 	p = row_add("last", "", PROBE_ABSENT, "x");
-	check(p == &probe.rows[MAX_PROBED - 1].p && strcmp(p->source, "last") == 0, "full table: the last row is right");
+	check(p == &probe.rows[MAX_PROBED - 1].p && strcmp(p->source, "last") == 0,
+	      "full table: the last row is added");
 	p = row_add("more", "", PROBE_ABSENT, "x");
 	full = table_full(&n);
 	check(p == &probe.spare.p && probe.nrows == MAX_PROBED && strcmp(probe.rows[MAX_PROBED - 1].p.source, "last") == 0 && full &&
-	      n == 1 && strcmp(full->name, "rows of doctor") == 0, "full table: one more is not shown, and it is reported by its name");
+	      n == 1 && strcmp(full->name, "rows of doctor") == 0,
+	      "full table: one more row is left out, and the table is reported");
 	probe.nrows = 0;
 }
 
