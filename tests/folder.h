@@ -104,14 +104,14 @@ __attribute__((unused)) static unsigned fds_open(void)
 	return n;
 }
 
-/* Gives up root's rights, or takes them back; of another user, neither changes anything. */
+/* Drops the rights of root, or restores them; without effect for another user. */
 __attribute__((unused)) static void rights_drop(bool drop)
 {
 	if (getuid() == 0 && seteuid(drop ? 65534 : 0) != 0)
 		check(false, "root's rights are changed");
 }
 
-/* Sets the limit on open descriptors: 0, so that none can be opened; else the limit before. */
+/* Sets the limit on open descriptors to 0, so that none can be opened, or restores it. */
 __attribute__((unused)) static void descriptors_forbid(bool forbid)
 {
 	static struct rlimit was;

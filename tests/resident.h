@@ -16,14 +16,15 @@
 
 /* The memory of a program in KiB. -1: a signal ended it, or it could not be started. */
 struct resident {
-	long held;   /* at exit: exact */
-	long peak;   /* the highest; within a few pages: the kernel adds up counters of CPUs */
+	long held;   /* at exit, exact */
+	long peak;   /* the largest, within a few pages,
+	because the kernel adds up counters of CPUs */
 	long huge;   /* in huge pages at exit */
 	long maxrss; /* as reported by wait4(), within a few pages */
 	int status;
 };
 
-/* The number after a key at the start of a line; 0 if the file does not have it. */
+/* Returns the number after a key at the start of a line; 0 if the file does not have the key. */
 static unsigned long long number_in(const char *path, const char *key)
 {
 	unsigned long long number = 0;

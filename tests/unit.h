@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3), unused)) static bool check(bool cond, const
 	return cond;
 }
 
-/* A line of explanation. */
+/* Prints a line of explanation, formatted as by printf. */
 __attribute__((format(printf, 1, 2), unused)) static void note(const char *fmt, ...)
 {
 	va_list ap;
@@ -73,7 +73,8 @@ __attribute__((unused)) static int unit_end(void)
 	return unit_failed != 0;
 }
 
-/* Bytes as in a C string literal, for names and notes. The last 8 results are valid. */
+/* Returns bytes in the form of a C string literal,
+for names and notes. The last 8 results are valid. */
 __attribute__((unused)) static const char *show(struct str s)
 {
 	static char bufs[8][600];
@@ -142,14 +143,14 @@ static void edge_map(void)
 	edge_high = edge_low + EDGE_BYTES;
 }
 
-/* n bytes, at most EDGE_BYTES, that end at the inaccessible page. */
+/* Returns n bytes, at most EDGE_BYTES, that end at the inaccessible page. */
 __attribute__((unused)) static char *edge_page(size_t n)
 {
 	edge_map();
 	return edge_high - n;
 }
 
-/* A copy that ends at the inaccessible page. */
+/* Returns a copy that ends at the inaccessible page. */
 __attribute__((unused)) static struct str edge_str(const char *p, size_t n)
 {
 	char *q = edge_page(n);
@@ -159,7 +160,7 @@ __attribute__((unused)) static struct str edge_str(const char *p, size_t n)
 	return (struct str){ q, q + n };
 }
 
-/* A copy that begins after an inaccessible page. */
+/* Returns a copy that begins after an inaccessible page. */
 __attribute__((unused)) static struct str edge_after(const char *p, size_t n)
 {
 	edge_map();
@@ -174,8 +175,9 @@ __attribute__((unused)) static bool within(struct str view, struct str whole)
 	return !view.p || (view.p >= whole.p && view.p <= view.e && view.e <= whole.e);
 }
 
-/* Feeds every truncation of an input, and every change of one byte to a hostile one. feed() returns
- * whether its result is possible. False: a result was impossible, and a note was printed. */
+/* Feeds every truncation of an input,
+and every change of one byte to a hostile value. feed() returns
+ * whether its result is possible. Returns false after a note if a result was impossible. */
 __attribute__((unused)) static bool replay(struct str in, bool (*feed)(struct str s))
 {
 	static const char hostile[] = { '\0', '\xff', '\n', ':', '9', ' ', '-' };

@@ -27,7 +27,7 @@ char *oa_bytes;
 struct table oa_bytes_table = TABLE_ROW(oa_bytes, 320 << 10, 1, "bytes");
 
 static char shown_bytes[4096], out_bytes[4096];
-static struct buf shown; /* a word for each record: ADDRESS=SUM, all=SUM; '!' and losses; '|' at an end */
+static struct buf shown; /* records: ADDRESS=SUM or all=SUM; '!': a loss; '|': the end */
 static u32 records;
 static i64 last_dt;
 static long queue[8]; /* results of stalls_read(): samples, or -errno */

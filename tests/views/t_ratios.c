@@ -1,5 +1,5 @@
-/* t_ratios.c - the ratios beside counts: which count each event is divided by, how they are rounded,
- * and what perf-csv and JSON show of them. The counts are those of a simulated PMU.
+/* t_ratios.c - the ratios beside counts: the denominator of each event, rounding,
+ * and their form in perf-csv and JSON. The counts are those of a simulated PMU.
  * SPDX-License-Identifier: MIT */
 #include "../../views/ratios.c" /* for its static table */
 #include "unit.h"
@@ -124,7 +124,7 @@ static void t_elapsed(void)
 	clear();
 	count("cpu-clock", 2000);
 	elapse(1000);
-	check_str(shown(1), "2.000 CPUs utilized", "CPUs utilized, of cpu-clock");
+	check_str(shown(1), "2.000 CPUs utilized", "CPUs utilized: by cpu-clock");
 	rows_repeat();
 	elapse(3000);
 	rows_repeat();
@@ -155,12 +155,13 @@ static void t_same(void)
 		}
 		check_str(shown(1), "", "a denominator that does not fit: %d", i);
 		if (i == 7)
-			check_str(shown(2), "0.50 insn per cycle", "the other place has its own");
+			check_str(shown(2), "0.50 insn per cycle",
+				  "the other place has its own denominator");
 	}
 	clear();
 	count("instructions", 500)->mods = EM_USER | EM_PINNED;
 	count("cycles", 1000)->mods = EM_USER;
-	check_str(shown(1), "0.50 insn per cycle", "both in user space; how they were scheduled does not matter");
+	check_str(shown(1), "0.50 insn per cycle", "both in user space: pinning does not matter");
 	clear();
 	count("power", 500)->unit = text_put(NONE, str_z("Joules"));
 	count("task-clock", 1000);
@@ -169,7 +170,7 @@ static void t_same(void)
 	count("cycles", 2000)->config[0] |= UINT64_C(10) << 32; /* hybrid: cpu_atom/cycles/ */
 	events[1].pmu = 2;
 	count("task-clock", 1000);
-	check_str(shown(1), "2.000 GHz", "one kind of CPU: the clock is that of all");
+	check_str(shown(1), "2.000 GHz", "one kind of CPU: divided by the task-clock of all CPUs");
 }
 
 static void t_stalls(void)
@@ -178,14 +179,16 @@ static void t_stalls(void)
 
 	clear();
 	count("instructions", 400);
-	check(!ratio_stalls(&evrows[1].e, &x), "stalls: none were counted");
+	check(!ratio_stalls(&evrows[1].e, &x), "stalls: no ratio if none were counted");
 	count("stalled-cycles-frontend", 100);
-	check(ratio_stalls(&evrows[1].e, &x) && x.micros == 250000, "stalls: of the frontend");
+	check(ratio_stalls(&evrows[1].e, &x) && x.micros == 250000,
+	      "stalls: those of the frontend");
 	count("stalled-cycles-backend", 300);
-	check(ratio_stalls(&evrows[1].e, &x) && x.micros == 750000, "stalls: of the backend, which are more");
-	check(!ratio_stalls(&evrows[2].e, &x), "stalls: only beside instructions");
+	check(ratio_stalls(&evrows[1].e, &x) && x.micros == 750000,
+	      "stalls: those of the backend, because they are more");
+	check(!ratio_stalls(&evrows[2].e, &x), "stalls: a ratio only beside instructions");
 	evrows[1].value = 0;
-	check(!ratio_stalls(&evrows[1].e, &x), "stalls: nothing per no instruction");
+	check(!ratio_stalls(&evrows[1].e, &x), "stalls: no ratio for 0 instructions");
 }
 
 static struct record rec;
@@ -289,7 +292,7 @@ static void t_formats(void)
 		  "     1.000000000,S0,2,3000,,instructions,9,100.00,,\n"
 		  "     1.000000000,S0,2,,,,,,0.50,stalled cycles per insn\n"
 		  "     1.000000000,S0,0,1500,,stalled-cycles-backend,9,100.00,,\n",
-		  "perf-csv: the line of the stalls begins as the others");
+		  "perf-csv: the line of the stalls begins like other lines");
 	check_str(written("perf-json", &timed),
 		  "{\"interval\" : 1.000000000, \"socket\" : \"S0\", \"aggregate-number\" : 2, \"counter-value\" : \"3000.000000\", "
 		  "\"unit\" : \"\", \"event\" : \"instructions\", \"event-runtime\" : 9, \"pcnt-running\" : 100.00, "
@@ -299,9 +302,10 @@ static void t_formats(void)
 		  "{\"interval\" : 1.000000000, \"socket\" : \"S0\", \"aggregate-number\" : 0, \"counter-value\" : \"1500.000000\", "
 		  "\"unit\" : \"\", \"event\" : \"stalled-cycles-backend\", \"event-runtime\" : 9, \"pcnt-running\" : 100.00, "
 		  "\"metric-value\" : 0.000000, \"metric-unit\" : \"\"}\n",
-		  "perf-json: with intervals, of a package");
+		  "perf-json: intervals, with the number of the package");
 	nrows.evrows = 1;
-	check_str(written("perf-csv", &semicolon), "3000;;instructions;9;100.00;;\n", "perf-csv: no ratio");
+	check_str(written("perf-csv", &semicolon), "3000;;instructions;9;100.00;;\n",
+		  "perf-csv: an interval without a ratio");
 	evrows[1].sum.running = 0;
 	evrows[1].value = 0;
 	check_str(written("perf-csv", &semicolon), "<not counted>;;instructions;0;100.00;;\n",
@@ -349,14 +353,15 @@ static void t_times(void)
 
 	*t = (struct runtimes){ 0 };
 	clear();
-	check_str(times(), "", "times: nothing was measured");
+	check_str(times(), "", "times: no text if nothing was measured");
 	elapse(1326865);
 	check_str(times(), "\n       0.001326865 seconds time elapsed\n", "times: without a command");
 	t->has_cpu = true;
 	t->user = 1234567894000;
 	t->system = 42000;
 	check_str(times(), "\n       0.001326865 seconds time elapsed\n    1234.567894000 seconds user\n"
-		  "       0.000042000 seconds sys\n", "times: of a command");
+		  "       0.000042000 seconds sys\n",
+		  "times: of a command, with user and system time");
 	elapse(1000000);
 	rows_repeat();
 	elapse(3000000);
