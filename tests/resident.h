@@ -17,8 +17,7 @@
 /* The memory of a program in KiB. -1: a signal ended it, or it could not be started. */
 struct resident {
 	long held;   /* at exit, exact */
-	long peak;   /* the largest, within a few pages,
-	because the kernel adds up counters of CPUs */
+	long peak;   /* the largest, within a few pages: the kernel adds up counters of CPUs */
 	long huge;   /* in huge pages at exit */
 	long maxrss; /* as reported by wait4(), within a few pages */
 	int status;

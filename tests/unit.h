@@ -73,8 +73,8 @@ __attribute__((unused)) static int unit_end(void)
 	return unit_failed != 0;
 }
 
-/* Returns bytes in the form of a C string literal,
-for names and notes. The last 8 results are valid. */
+/* Returns bytes in the form of a C string literal, for names and notes. The last 8 results are
+ * valid. */
 __attribute__((unused)) static const char *show(struct str s)
 {
 	static char bufs[8][600];
@@ -175,9 +175,8 @@ __attribute__((unused)) static bool within(struct str view, struct str whole)
 	return !view.p || (view.p >= whole.p && view.p <= view.e && view.e <= whole.e);
 }
 
-/* Feeds every truncation of an input,
-and every change of one byte to a hostile value. feed() returns
- * whether its result is possible. Returns false after a note if a result was impossible. */
+/* Feeds every truncation of an input, and every change of one byte to a hostile value. feed()
+ * returns true if its result is possible. Returns false after a note if a result was not. */
 __attribute__((unused)) static bool replay(struct str in, bool (*feed)(struct str s))
 {
 	static const char hostile[] = { '\0', '\xff', '\n', ':', '9', ' ', '-' };

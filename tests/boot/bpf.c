@@ -1,9 +1,9 @@
 /*
- * bpf: the kernel's iterator of descriptors. One look finds the clients through it, or by a scan of
- * /proc where it may not be used. Both must print the same bytes, whatever the processes are:
- * threads with descriptors of their own, processes of other namespaces, descriptors that were
- * duplicated or passed, processes that start and end meanwhile. The engines of the clients stand
- * still, so that two looks can be compared.
+ * bpf: the kernel's iterator of descriptors. A single reading finds clients with it, or with a scan
+ * of /proc if it may not be used. Both must print the same bytes with any processes: threads with
+ * separate descriptors, processes of other namespaces, descriptors that were duplicated or passed,
+ * processes that start and end meanwhile. The counters of the clients do not change, so that two
+ * readings can be compared.
  */
 #include "play.h"
 
@@ -50,7 +50,7 @@ static bool uses_iterator(const struct run *r)
 	return strstr(r->text[1], "descriptors: the kernel's iterator");
 }
 
-/* Compares a look with a scan of /proc, by its bytes. iterator: whether it has to be used. */
+/* Compares the bytes of a reading with those of a scan of /proc. iterator: it must be used. */
 static void compare(const char *command, void (*before)(void), bool iterator)
 {
 	char args[128], scan[128];
@@ -255,7 +255,7 @@ static void t_namespaces(void)
 {
 	pid_t pid;
 
-	begin("a client in another pid namespace; a look from there, with its own /proc or with this one");
+	begin("a client in another pid namespace, read from there with the /proc of either one");
 	pid = child(opens_elsewhere, (char *)devs[D_ONE].node, NULL);
 	compare_all(NULL, true);
 	compare("clients -r", in_container, false);
@@ -381,7 +381,7 @@ static void t_churn(void)
 {
 	pid_t stays = child(opens, (char *)devs[D_ONE].node, NULL), stirring = stirs();
 
-	begin("processes that start, open a device and end meanwhile: the others are found, once each");
+	begin("processes that start and end meanwhile: other clients are found once each");
 	for (int i = 0; i < LOOKS; i++) {
 		struct run *r = run("clients -r -v -o json", NULL);
 		int n = 0;
@@ -401,7 +401,7 @@ static void t_churn(void)
 
 /* ---- cost ---- */
 
-/* The least that a monitor does for the same: it asks for each descriptor of each process. */
+/* The minimum for a monitor without the iterator: it reads each descriptor of each process. */
 static int bare_scan(void)
 {
 	DIR *proc = opendir("/proc"), *fds;
@@ -447,7 +447,7 @@ static void t_cost(void)
 	static const char *const args[] = { "procs -r -o json", "procs -r -o json --proc /proc", NULL };
 	double best[LEN(args)] = { 1e9, 1e9, 1e9 };
 
-	begin("the cost of one look at 505 processes with 12 600 descriptors");
+	begin("the cost of one reading of 505 processes with 12 600 descriptors");
 	for (int turn = 0; turn < LOOKS; turn++)
 		for (size_t i = 0; i < LEN(args); i++)
 			best[i] = fmin(best[i], cpu_of(args[i]));

@@ -1,7 +1,7 @@
 /*
  * command: gpustat run on a machine with emulated GPUs. Its commands are this program again, with a
- * word that says what it does: clients of known busy time, daemons, and storms of short processes.
- * The busy time of a client begins with its ioctl and ends with its process.
+ * word that selects their work: clients of known busy time, daemons, and storms of short processes.
+ * A client is busy from its ioctl until its process ends.
  */
 static int work(const char *word);
 #define WORKER(word) work(word)
@@ -118,7 +118,7 @@ static struct run *command(const char *args, void (*before)(void))
 	return r;
 }
 
-/* taken: the record about a device. */
+/* taken: the record of a device. */
 static struct view taken(const struct run *r, int dev)
 {
 	for each_record(v, r)
@@ -127,7 +127,7 @@ static struct view taken(const struct run *r, int dev)
 	return (struct view){ NULL, NULL };
 }
 
-/* want_use: the busy time in s is the truth, less what the client did after its last reading: not
+/* want_use: the busy time in s is the real one, less the time after the last reading: not
  * more than a tenth of its life, or the interval. */
 static void want_use(struct view v, const char *engine, double truth)
 {
@@ -190,7 +190,7 @@ static void t_asleep(void)
 	struct run *r = command("run -o json -d card4 -- /init wakes", NULL);
 	struct view v = taken(r, D_ASLEEP);
 
-	begin("run: a device that sleeps is not woken; its client counts from when the command wakes it");
+	begin("run: a sleeping device is not woken; its client is counted once it is awake");
 	ended(r, 7);
 	want_use(v, "rcs", 0.75);
 	want(resumes() == before + 1, "%d resumes, not 1", resumes() - before);
@@ -203,7 +203,7 @@ static void t_daemon(void)
 	struct run *r = command("run -o json -- /init daemon", NULL);
 	struct view v = taken(r, D_MSM);
 
-	begin("run: a daemon of the command counts, though its parent has ended and it has its own session");
+	begin("run: a daemon of the command with a separate session is counted");
 	ended(r, 7);
 	want_use(v, "gpu", 0.5);
 	want(num(v, "processes") >= 2, "processes is %f", num(v, "processes"));
@@ -212,7 +212,7 @@ static void t_daemon(void)
 	end();
 }
 
-/* The report has an upper bound of what it did not count: the counted busy time and the unread time
+/* The report has an upper bound of the time not counted: the counted busy time and the unread time
  * together are at least the real busy time. */
 static void t_storm(void)
 {
@@ -233,7 +233,7 @@ static void t_storm(void)
 
 	r = command("run -o json -- /init flashes", NULL);
 	v = taken(r, D_NS);
-	begin("run: processes that end before they can be read show as opens of GPU nodes");
+	begin("run: processes that end before they can be read are reported as opens of GPU nodes");
 	ended(r, 7);
 	note("clients %.0f, opens %.0f", num(v, "clients"), num(v, "opens"));
 	want(num(v, "opens") > 0, "opens is %f", num(v, "opens"));
@@ -254,7 +254,7 @@ static void t_inherited(void)
 {
 	struct run *r = command("run -o json -- /init inherited", inherit);
 
-	begin("run: of a client that the command inherits, only the use from then on counts");
+	begin("run: an inherited client is counted only from the start of the command");
 	ended(r, 7);
 	want_use(taken(r, D_NS), "render", 0.5);
 	close_run(r);
@@ -265,7 +265,7 @@ static void t_status(void)
 {
 	struct run *r = command("run -- /init killed", NULL);
 
-	begin("run: a command that a signal ends has the exit status of a shell: 128 + 9");
+	begin("run: the exit status of a command that a signal ended is that of a shell: 128 + 9");
 	ended(r, 137);
 	want(strstr(r->text[0], "exit status 137"), "the report does not say so");
 	close_run(r);

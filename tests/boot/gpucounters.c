@@ -61,7 +61,7 @@ static void want_sum(const struct run *r, const char *event, double value)
 	want(sum(r, event) == value, "%s is %.0f, not %.0f", event, sum(r, event), value);
 }
 
-/* want_reason: all records say why they have no value. */
+/* want_reason: all records have no value and this reason. */
 static void want_reason(const struct run *r, const char *words)
 {
 	int n = 0;
@@ -92,7 +92,7 @@ static void t_names(void)
 	close_run(r);
 	end();
 	r = run("stat -e v3d/cycle-cuont/ -w 0.1", NULL);
-	begin("v3d: a name that does not exist is answered with the nearest one");
+	begin("v3d: the message about an unknown name suggests the nearest one");
 	ended(r, 2);
 	want(strstr(r->text[1], "cycle-count"), "no suggestion");
 	close_run(r);
@@ -114,7 +114,7 @@ static void t_values(void)
 	close_run(r);
 	end();
 
-	begin("v3d: intervals, from the end of the one before");
+	begin("v3d: each interval counts from the end of the previous one");
 	r = start("stat -e v3d/PTB-primitives-binned/ -o json 0.4 3", NULL);
 	for (int i = 0; i < 3; i++) {
 		nap(i ? 0.4 : 0.2);
@@ -154,7 +154,7 @@ static void t_v3d_errors(void)
 	int fd = node("v3d");
 	struct run *r;
 
-	begin("v3d: another program counts all jobs");
+	begin("v3d: another program counts all jobs: values are unknown, with this reason");
 	want(fd >= 0 && !ioctl(fd, CTR_V3D_CREATE, &c), "no monitor: %s", strerror(errno));
 	g.id = c.id;
 	want(!ioctl(fd, CTR_V3D_SET_GLOBAL, &g), "not the global one: %s", strerror(errno));
@@ -164,7 +164,7 @@ static void t_v3d_errors(void)
 	close(fd);
 	end();
 
-	begin("v3d: when that program has ended, and after each run, the counters are free");
+	begin("v3d: the counters are free after the other program has ended, and after each run");
 	for (int i = 0; i < 2; i++) {
 		r = run(v3d_args, NULL);
 		ended(r, 0);
@@ -173,7 +173,7 @@ static void t_v3d_errors(void)
 	}
 	end();
 
-	begin("v3d: a kernel without counters for all jobs");
+	begin("a kernel without counters for all jobs: values are unknown, with this reason");
 	set("old", "1");
 	r = run(v3d_args, NULL);
 	want_reason(r, "Linux 6.15 has them");
@@ -184,7 +184,7 @@ static void t_v3d_errors(void)
 	set("old", "0");
 	end();
 
-	begin("v3d: no privilege is needed, but the node");
+	begin("v3d: access to the node is required, but no privilege");
 	r = run(v3d_args, nobody);
 	want_reason(r, "render node cannot be opened");
 	close_run(r);
@@ -218,7 +218,7 @@ static void t_counters(void)
 	double busy;
 	int n = 0;
 
-	begin("counters: v3d's and msm's, by name or by a pattern with the driver's name");
+	begin("counters: those of v3d and msm, by name or by a pattern with the driver's name");
 	nap(0.5);
 	set("job", "7");
 	finish(r);
@@ -229,7 +229,7 @@ static void t_counters(void)
 	close_run(r);
 	end();
 
-	begin("counters: what v3d would lose until the next sample is read before");
+	begin("counters: v3d is read before its counters wrap between two samples");
 	r = start("counters v3d/all/cycle-count -o json 3 1", NULL);
 	for (int i = 0; i < 4; i++) {
 		nap(0.5);
@@ -241,7 +241,7 @@ static void t_counters(void)
 	close_run(r);
 	end();
 
-	begin("counters: the primitive count of KHR_perfcounter");
+	begin("counters: the primitive count of KHR_perfcounter has a value");
 	r = start("counters Primitive?count -o json -w 1", NULL);
 	finish(r);
 	want(strstr(r->text[1], "other programs cannot"), "a pattern opens it");
@@ -255,7 +255,7 @@ static void t_counters(void)
 	close_run(r);
 	end();
 
-	begin("counters: why a value is unknown: another program counts, an old kernel");
+	begin("counters: the reason of an unknown value: another program counts, or an old kernel");
 	fd = node("v3d");
 	want(fd >= 0 && !ioctl(fd, CTR_V3D_CREATE, &c), "no monitor: %s", strerror(errno));
 	g.id = c.id;
@@ -274,7 +274,7 @@ static void t_counters(void)
 	set("old", "0");
 	end();
 
-	begin("counters: * does not open them, and says so");
+	begin("counters: the pattern * does not open those of drivers, and a message tells it");
 	r = run("counters * -o json -w 0.5", NULL);
 	ended(r, 0);
 	for each_record(v, r)
@@ -283,7 +283,7 @@ static void t_counters(void)
 	drop(r);
 	end();
 
-	begin("counters: the list has them");
+	begin("counters: the list has those of both drivers");
 	r = run("counters", NULL);
 	ended(r, 0);
 	want(strstr(r->text[0], "v3d/all/PTB-primitives-binned") && strstr(r->text[0], "msm/all/uche:write-beats-ch0"), "not listed");
@@ -320,7 +320,7 @@ static void t_msm_values(void)
 	close_run(r);
 	end();
 
-	begin("msm: values are exact, each counter in its place");
+	begin("msm: values are exact, each of its own counter");
 	r = run(msm_args, NULL);
 	ended(r, 0);
 	want_ratios(r, 1);
@@ -336,7 +336,7 @@ static void t_msm_values(void)
 	close_run(r);
 	end();
 
-	begin("msm: gaps are not bridged");
+	begin("msm: values of lost records and of a GPU that is off are not counted");
 	r = start(msm_args, NULL);
 	nap(0.3);
 	set("gpu", "skip");
@@ -368,13 +368,13 @@ static void t_msm_errors(void)
 	int fd = node("msm"), stream;
 	struct run *r;
 
-	begin("msm: without CAP_PERFMON it is denied, and the remedy is named");
+	begin("msm: counting without CAP_PERFMON is denied, and the message has the remedy");
 	r = run(msm_args, nobody);
 	want_reason(r, "setcap cap_perfmon+ep");
 	close_run(r);
 	end();
 
-	begin("msm: another program counts all jobs");
+	begin("msm: another program counts all jobs: values are unknown, with this reason");
 	stream = fd < 0 ? -1 : ioctl(fd, CTR_MSM_CONFIG, &c);
 	want(stream >= 0, "no stream: %s", strerror(errno));
 	r = run(msm_args, NULL);
@@ -384,7 +384,7 @@ static void t_msm_errors(void)
 	close(fd);
 	end();
 
-	begin("msm: all counters of a block are reserved");
+	begin("msm: all counters of a block are reserved: values are unknown, with this reason");
 	set("gpu", "full");
 	r = run(msm_args, NULL);
 	want_reason(r, "have reserved counters");
@@ -392,7 +392,7 @@ static void t_msm_errors(void)
 	set("gpu", "on");
 	end();
 
-	begin("msm: more counters than a block has, and a block that there is not");
+	begin("msm: more events than counters of a block, or an unknown block: the reason");
 	r = run("stat -e msm/VSC:0/,msm/VSC:1/,msm/VSC:2/ -o json -w 0.2", NULL);
 	want_reason(r, "the GPU has no such counters");
 	close_run(r);

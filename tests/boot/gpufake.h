@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* The ioctls by which init.c sets what fake.ko reports, for one client each. */
+/* The ioctls with which init.c sets the values that fake.ko reports for one client. */
 #ifndef GPUFAKE_H
 #define GPUFAKE_H
 

@@ -112,7 +112,7 @@ static void t_state(void)
 	dt = num(client(r, late.pid), "dt");
 	busy = num(client(r, late.pid), "engine/copy/busy");
 	want(dt >= 2 && dt <= now() - begun, "dt is %f, of %f", dt, now() - begun);
-	/* The client existed for at least two seconds, and not before the last run. */
+	/* The client is at least two seconds old, and newer than the last run. */
 	want(busy >= 0.75 * 2 / dt * 98 && busy <= 75 * 1.02, "the client that started since: %f %% of %f s", busy, dt);
 	close_run(r);
 	r = run("--state /state -r -o json", NULL);
@@ -165,7 +165,7 @@ static void t_host(void)
 {
 	struct run *r = run("host -w 0.3 -o json", NULL);
 
-	begin("host, on a machine that runs only these programs");
+	begin("host: plausible values on a machine that runs only these programs");
 	ended(r, 0);
 	want(num(counter(r, "host/memory/-/total"), "value") > 1e8, "memory is %f", num(counter(r, "host/memory/-/total"), "value"));
 	want(num(counter(r, "host/cpu/all/util"), "value") <= 100, "util is %f", num(counter(r, "host/cpu/all/util"), "value"));
@@ -530,7 +530,7 @@ static void t_backwards(void)
 
 	for (size_t i = 0; i < LEN(p); i++) {
 		fd[i] = play_open(&p[i]);
-		/* so that the lower values stay above zero */
+		/* keeps the lower values above zero */
 		shift(fd[i], 60ll * 1000000000, 60ll * 400000000, 60ll * 400000000);
 		id[i] = client_id(getpid(), fd[i]);
 	}
@@ -684,7 +684,7 @@ static void t_denials(void)
 	char args[200], was[16];
 
 	snprintf(was, sizeof was, "%s", text(level));
-	begin("what denies an event is named; doctor finds tracepoints only where they have a number");
+	begin("the message of a denied event has the reason; doctor finds only usable tracepoints");
 	if (mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL))
 		die("no tracefs");
 	for (size_t i = 0; i < LEN(denials); i++) {

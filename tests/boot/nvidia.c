@@ -1,6 +1,6 @@
 /*
  * nvidia: NVIDIA's GPUs on a machine with the stand-in nvfake.c, which is loaded while gpustat runs:
- * the values of each release, what processes do, when a GPU is opened and when it is left asleep,
+ * the values of each release, values of processes, GPUs that are opened and GPUs that stay asleep,
  * failures, and formats.
  */
 static int work(const char *word);
@@ -24,7 +24,7 @@ __attribute__((format(printf, 1, 2))) static void set(const char *fmt, ...)
 	must_put(fake, line);
 }
 
-/* tells: a number of the stand-in: "opens0". */
+/* tells: the number after a name in the file of the stand-in, for example after "opens0". */
 static long tells(const char *name)
 {
 	char b[4096], *save, *w;
@@ -176,7 +176,7 @@ static void t_processes(void)
 	struct run *r;
 	bool found[2] = { false, false };
 
-	begin("processes: what each does of each engine, and its memory, for an unprivileged user");
+	begin("processes: use of each engine and memory of each process, for an unprivileged user");
 	begin_gpus("on");
 	r = run("procs -w 0.7 -o json", nobody);
 	ended(r, 0);
@@ -192,7 +192,7 @@ static void t_processes(void)
 	close_run(r);
 	end();
 
-	begin("clients: each process is one, also if its node was found in /proc, and gpustat is none");
+	begin("clients: each process is one, also if /proc shows its node; gpustat is none");
 	begin_gpus("on");
 	r = run("clients 0.4 3 -o json", NULL);
 	ended(r, 0);
@@ -205,7 +205,7 @@ static void t_processes(void)
 	close_run(r);
 	end();
 
-	begin("cgroups: the sum of both");
+	begin("cgroups: the sum of both processes");
 	begin_gpus("on");
 	r = run("cgroups -w 0.7 -o json", NULL);
 	ended(r, 0);
@@ -214,7 +214,7 @@ static void t_processes(void)
 	close_run(r);
 	end();
 
-	begin("run: what a command took of the GPU");
+	begin("run: the use of the GPU by a command");
 	begin_gpus("on");
 	r = run("run -i 0.2 -o json -- /init work", NULL);
 	want(r->status == 0, "exit %d", r->status);
@@ -342,7 +342,7 @@ static void t_failures(void)
 	reason_is("the GPU is lost", "0 lost 1");
 	reason_is("an unknown release", "0 release 6");
 	reason_is("denies it", "0 fail 0x20802096 0x1b");
-	begin("a failing ring leaves the memory");
+	begin("an error of the ring of samples does not affect the memory");
 	begin_gpus("on");
 	set("0 fail 0x20802096 -5");
 	r = run("-w 0.3 -o json", NULL);
@@ -387,12 +387,12 @@ static void find_devices(void)
 	closedir(d);
 }
 
-/* Another driver's GPU is there from the start on, since gpustat ends if there is none. */
+/* A GPU of another driver exists from the start, because gpustat ends if there is none. */
 static void t_loaded_late(void)
 {
 	struct run *r;
 
-	begin("the driver is loaded while gpustat runs: its GPUs appear, and it answers");
+	begin("the driver is loaded while gpustat runs: its GPUs appear with their values");
 	load("/modules", "devs=i915");
 	r = start("0.5 16 -o json", NULL);
 	await(r);

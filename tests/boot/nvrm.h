@@ -44,7 +44,7 @@ struct nvrm_proc {
 	unsigned long long own, owned, duped;
 };
 
-/* A control, and what becomes of it: a status, or -errno. */
+/* The result of a control: a status, or -errno. */
 struct nvrm_fail {
 	unsigned command;
 	int result;
@@ -212,7 +212,7 @@ static unsigned nvrm_pid_info(const struct nvrm_gpu *g, unsigned char *p, unsign
 	return 0;
 }
 
-/* Sensor 0 is of target 2, the memory; sensor 1 of target 0, the GPU; the others do not exist. */
+/* Sensor 0 has target 2, the memory; sensor 1 has target 0, the GPU; others do not exist. */
 static void nvrm_instruction(const struct nvrm_gpu *g, unsigned char *p)
 {
 	unsigned opcode = nvrm_get32(p + 8), x = nvrm_get32(p + 12), result = 0x1f, v = 0;

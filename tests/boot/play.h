@@ -1,6 +1,6 @@
 /*
  * play.h: clients with a known busy time, on devices of fake.ko, and functions that find the
- * records about them. The including file defines which devices there are.
+ * records of them. The including file defines the devices.
  */
 #ifndef PLAY_H
 #define PLAY_H
@@ -157,7 +157,7 @@ static double clock_is(clockid_t clock)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* ---- the values of one subject in a run, interval by interval ---- */
+/* ---- the values of one device or client in a run, interval by interval ---- */
 
 enum { PERIODS = 256 };
 

@@ -1,6 +1,5 @@
-/* t_filecounters.c - unit test of sources/catalog/filecounters.c: valid and invalid lines,
-all types of files,
- * and values that appear and disappear. SPDX-License-Identifier: MIT */
+/* t_filecounters.c - unit test of sources/catalog/filecounters.c: valid and invalid lines, all
+ * types of files, and values that appear and disappear. SPDX-License-Identifier: MIT */
 #include "../../sources/catalog/filecounters.c"
 
 #include "folder.h"

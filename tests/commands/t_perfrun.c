@@ -37,8 +37,8 @@ bool split(struct str list, struct str *to, size_t max, size_t *n)
 	return true;
 }
 
-/* "t" is a tracepoint, "tt" two of them,
-"s" and "h" are software events; other letters are unknown. */
+/* Adds an event for each letter: 't' is a tracepoint, 's' and 'h' are software events; others are
+ * unknown. */
 bool events_add(struct str list, u16 set, struct buf *why)
 {
 	lists += 1 + set;

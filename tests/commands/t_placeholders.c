@@ -1,6 +1,5 @@
 /* t_placeholders.c - unit test of commands/placeholders.c: names in each kind of captured file,
-and arbitrary bytes.
- * SPDX-License-Identifier: MIT */
+ * and arbitrary bytes. SPDX-License-Identifier: MIT */
 #define replay(...) replay_command(__VA_ARGS__) /* unit.h has a function of this name, too */
 #include "../../commands/placeholders.c"
 #undef replay

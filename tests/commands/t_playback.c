@@ -1,6 +1,5 @@
-/* t_playback.c - top --replay: which records are a sample, the time until the next,
-moving backwards,
- * values and devices. SPDX-License-Identifier: MIT */
+/* t_playback.c - top --replay: the records of a sample, the time until the next one, moving
+ * backwards, values and devices. SPDX-License-Identifier: MIT */
 #include "sys.h"
 #include "folder.h"
 #include "unit.h"

@@ -1,7 +1,6 @@
 /* t_replay.c - `oa --replay`: recordings and raw streams in pieces of any size, the metric set and
- * the device of the stream, messages with file positions,
- the end of a file. Reports are not decoded:
- * only their number and first byte count. SPDX-License-Identifier: MIT */
+ * the device of the stream, messages with file positions, the end of a file. Reports are not
+ * decoded: tests use only their number and first byte. SPDX-License-Identifier: MIT */
 #include "sys.h"
 #include "unit.h"
 

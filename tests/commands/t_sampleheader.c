@@ -132,7 +132,8 @@ static void t_nothing(void)
 	make(sizeof(bytes));
 	no_online = false;
 	for (size_t i = 1; i < nmade; i++)
-		check(made[i - 1].number < made[i].number, "features are ordered: %d comes after %d", made[i].number,
+		check(made[i - 1].number < made[i].number,
+		      "features are ordered: %d comes after %d", made[i].number,
 		      made[i - 1].number);
 	check_string(PD_VERSION, "gpustat " VERSION);
 	s = feature(PD_NRCPUS);

@@ -1,7 +1,6 @@
 /* t_ticks.c - the times of samples: due times, missed samples, a clock that is set, --inner,
---align,
- * lines of standard input. The clock and standard input are simulated. SPDX-License-Identifier: MIT
- */
+ * --align, lines of standard input. The clock and standard input are simulated.
+ * SPDX-License-Identifier: MIT */
 #include "sys.h"
 
 static int64_t fake_now(clockid_t clock);

@@ -1,7 +1,7 @@
 /* t_top.c - `top`: keys and their actions, the filter, intervals, times of recorded samples,
- * writes to a slow terminal, terminal modes,
- dumb terminals. Includes commands/shared/terminal.c. The terminal, its input and the samples
- * are simulated. SPDX-License-Identifier: MIT */
+ * writes to a slow terminal, terminal modes, dumb terminals. It also tests
+ * commands/shared/terminal.c. The terminal, its input and the samples are simulated.
+ * SPDX-License-Identifier: MIT */
 #include "sys.h"
 #include "unit.h"
 
