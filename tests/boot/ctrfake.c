@@ -485,8 +485,8 @@ static const struct file_operations node_fops = {
 #endif
 };
 
-/* A table has the space between two requests, too: the DRM core answers EINVAL to a request without
- * a function, and to one behind the end of the table. */
+/* The table also has entries between the requests: the DRM core answers EINVAL to a request without
+ * a function, and to one after the end of the table. */
 #define DRIVER(title, table) \
 	.driver_features = DRIVER_RENDER, .ioctls = table, .num_ioctls = ARRAY_SIZE(table), .fops = &node_fops, \
 	.name = title, .desc = "test-only counters without hardware", .major = 1

@@ -919,7 +919,7 @@ static void t_xe(void)
 
 /* ---- EU stalls ---- */
 
-/* Checks the records: each reason counts as often as its place says, in the order of the sample's
+/* Checks the records: the count of each reason is its position in the order of the sample's
  * bits, and each address has at most one record in an interval. Returns the number of samples. */
 static double want_stalls(const struct run *r)
 {

@@ -463,8 +463,10 @@ static void t_limits(void)
 		str_copy(line, sizeof(line), not ? LIT("g --not a") : LIT("g -d a"));
 		for (int i = 1; i < MAX_SELECTORS; i++)
 			strcat(line, ",b");
-		check(parse(line) == -1 && (not ? opt.nnot : opt.ndevices) == MAX_SELECTORS, "16 devices, list %d", not);
-		check(parse(strcat(line, ",c")) == EX_USAGE, "17 are too many");
+		check(parse(line) == -1 && (not ? opt.nnot : opt.ndevices) == MAX_SELECTORS,
+		      "-d (0) and --not (1): 16 devices are accepted: %d", not);
+		check(parse(strcat(line, ",c")) == EX_USAGE,
+		      "-d and --not: 17 devices are too many");
 	}
 	str_copy(line, sizeof(line), LIT("g -f busy"));
 	for (int i = 1; i < MAX_PATTERNS; i++)

@@ -1,5 +1,5 @@
-/* fuzz_args.c - any words as the command line, one per line of the input: parsed, not run. A
- * rejected one has a message, accepted values lie in the words, and "--name=value" means the same
+/* fuzz_args.c - any words as the command line, one per line of the input: it is parsed, not run. A
+ * rejected line has a message, accepted values lie in the words, "--name=value" means the same
  * as "--name value". SPDX-License-Identifier: MIT */
 #include "../../gpustat.c"
 

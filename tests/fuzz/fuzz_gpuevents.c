@@ -121,7 +121,7 @@ static void run_read(void)
 		must(gpuevent_value((u32)held[i], &v) == (gpus[held[i] / MOST].started && gpuevent_state((u32)held[i]) == CS_COUNTED),
 		     "an event has a value if it is counted");
 	must((gpuevents_due >= 0) == (gpus[0].counts && !gpus[0].error) || (gpus[1].counts && !gpus[1].error),
-	     "what is counted is due again");
+	     "the next reading of a counted event is due");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		reg_begin(&devices[1].e, clock_ns);
 		calls = 0;
 		nvidia_sample();
-		/* The first sample makes the client; one asks for the reason why nothing is measured. */
+		/* The first sample makes the client; one requests the reason of missing values. */
 		must(calls <= MAX_CALLS + REASON_CALLS + (i == 0), "few calls in a sample");
 		values_check(&devices[1].e);
 		nvidia_scan(found);

@@ -42,7 +42,7 @@ static void run_http(struct str s)
 	must(r != -1 || (str_len(s) > 14 && memcmp(s.p, "GET ", 4) == 0), "only GET returns a sample");
 }
 
-/* A command has its effect, in pieces of any size. */
+/* A command has the same effect in pieces of any size. */
 static bool stops(struct str s, size_t piece)
 {
 	struct measure m = { .control = 0, .ack = -1 };
@@ -165,7 +165,7 @@ static void run_device(struct str s)
 	must(again.platform == d.platform, "the platform follows from the numbers");
 }
 
-/* A file of a vendor's driver has a possible value or none, in each form. */
+/* A file of a vendor's driver has a possible value or no value, in each form. */
 static void run_form(struct str s)
 {
 	enum { CORES = 1, GC_CORES = 2, CELSIUS = 7, FORMS = 8 };
@@ -186,7 +186,8 @@ static void run_form(struct str s)
 		must((c->desc != D_GPU_BUSY && c->desc != D_LOAD) || v <= 100000, "a share is at most 100 %");
 	}
 	/* a core with an impossible share makes the text invalid, and the others keep theirs */
-	must(any == said || (any && (a.folder == CORES || a.folder == GC_CORES)), "whether a text is valid is told");
+	must(any == said || (any && (a.folder == CORES || a.folder == GC_CORES)),
+	"the result shows if a text is valid");
 }
 
 /* Counters of another program are listed and read; writing them to a file and reading it yields the
@@ -242,7 +243,7 @@ static void run_supplied(struct str s)
 	must(!b.full && c.n == n && memcmp(text, text2, n) == 0, "a written file of counters reads the same");
 }
 
-/* Values are plausible, whatever the firmware answers. */
+/* Values are plausible for any answer of the firmware. */
 static void check_firmware(const struct entity *e)
 {
 	u64 v;

@@ -127,7 +127,7 @@ static struct {
 	bool unsure[D_COUNT]; /* files of these kinds may exist in addition */
 	bool full;
 } told;
-static bool told_matters; /* whether the value matters, not only the reads of the file */
+static bool told_matters; /* true: the value is compared, not only the reads of the file */
 
 /* The values compared at the first reading. */
 static struct {

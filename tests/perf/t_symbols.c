@@ -329,7 +329,7 @@ static void t_plt(void)
 	look_plt(PLT_VADDR + 32, "");
 }
 
-/* Tables of symbols that are larger than those of any program: in a file of holes they take no
+/* Tables of symbols that are larger than those of any program; in a sparse file they take no
  * space. */
 static void t_holes(void)
 {

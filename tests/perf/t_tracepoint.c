@@ -214,7 +214,8 @@ static void t_full(void)
 	full = table_full(&n);
 	check(full && n == 1 && strcmp(full->name, "bytes of tracepoints' formats") == 0, "full table of texts: its name");
 	tp.text_n = 0;
-	check(tracepoints_read() == 0 && tracepoint_find(1, "two_pid"), "with room again it has its fields");
+	check(tracepoints_read() == 0 && tracepoint_find(1, "two_pid"),
+	      "with room again, the tracepoint has its fields");
 }
 
 int main(void)

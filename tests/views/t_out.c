@@ -1003,9 +1003,10 @@ static void t_perf_csv(void)
 	check_row("perf-csv", &interval, &shared.e, &early, "     0.100154000,2000,,cycles,1000,25.00,,\n", "an interval");
 	check_row("perf-csv", &interval, &none.e, &late, "123456.789001000,<not supported>,,cycles,0,100.00,,\n", "a late interval");
 	check_row("perf-csv", &interval, &shared.e, &total, "         summary,2000,,cycles,1000,25.00,,\n", "the whole run");
-	check_row("perf-csv", &unmarked, &shared.e, &total, "2000,,cycles,1000,25.00,,\n", "the whole run, without the word");
+	check_row("perf-csv", &unmarked, &shared.e, &total, "2000,,cycles,1000,25.00,,\n",
+	"the whole run, without the word summary");
 	check_row("perf-csv", &unmarked, &shared.e, &early, "     0.100154000,2000,,cycles,1000,25.00,,\n",
-		  "an interval before it");
+		  "an interval, without the word summary");
 	check_row("perf-csv", &in_places, &cpu.e, &early, "CPU0,101.73,msec,task-clock,101727321,100.00,1.016,CPUs utilized\n", "a CPU");
 	check_row("perf-csv", &both, &cpu.e, &early, "     0.100154000,CPU0,101.73,msec,task-clock,101727321,100.00,1.016,CPUs utilized\n",
 		  "a CPU in an interval");

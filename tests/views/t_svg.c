@@ -83,7 +83,8 @@ static void t_nothing(void)
 
 	clear();
 	p = picture();
-	check(strstr(p, ">no samples<") && count(p, "</svg>") == 1, "no samples: the picture says so");
+	check(strstr(p, ">no samples<") && count(p, "</svg>") == 1,
+	      "no samples: the picture has this text");
 	clear();
 	svg_begin(5, 1);
 	p = picture();
@@ -255,7 +256,7 @@ static void t_many(void)
 	check_u64(drawing.nseries, MAX_SERIES, "the table of series is full");
 	check(strstr(p, "proc 1999 render") && strstr(p, "proc 3 render"),
 	      "the busiest series are drawn although they came late");
-	check(strstr(p, "values had no room") != NULL, "the other series are counted");
+	check(strstr(p, "values had no room") != NULL, "series without room are counted");
 }
 
 /* One panel more than a picture can have. */
@@ -277,12 +278,14 @@ static void t_full_panels(void)
 		svg_put(&id, column_of("engine", "busy"), S("render"), whole(50), false);
 	}
 	check(drawing.npanels == MAX_PANELS && strncmp(drawing.panels[MAX_PANELS - 1].title, "card95", 6) == 0,
-	      "full table of panels: the last one is right");
+	      "full table of panels: the last panel is drawn");
 	full = table_full(&n);
 	check(full && n == 1 && strcmp(full->name, "panels") == 0, "full table of panels: one more is reported");
 	p = picture();
-	check(strstr(p, ">card0") && strstr(p, ">card95") && !strstr(p, "card96"), "the others are drawn");
-	check(strstr(p, "1 value") != NULL, "the picture has the number of values without a panel");
+	check(strstr(p, ">card0") && strstr(p, ">card95") && !strstr(p, "card96"),
+	      "full table of panels: the panels before the limit are drawn");
+	check(strstr(p, "1 value") != NULL,
+	      "full table of panels: the picture has the number of values without one");
 }
 
 static void t_scales(void)
