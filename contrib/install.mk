@@ -1,5 +1,5 @@
-# install.mk - the targets install and setcap: a part of the Makefile, and the Makefile of each archive
-# of make release, where the program is built already.
+# install.mk - the targets install and setcap. It is a part of the Makefile, and of the Makefile in each
+# archive of make release, where the program is built already.
 PROG    = gpustat
 PREFIX  = /usr/local
 BINDIR  = $(PREFIX)/bin
@@ -32,10 +32,11 @@ install: $(PROG)
 		cp $$f $(DESTDIR)$(DOCDIR)/$$f && chmod 644 $(DESTDIR)$(DOCDIR)/$$f || exit 1; \
 	done
 
-# Not part of install, which may run without root and may fill a package. Copies of a file lose its
-# capabilities. Only members of GROUP may execute a program that has capabilities, as in the kernel's
-# Documentation/admin-guide/perf-security.rst. cap_sys_ptrace is enough for the GPU clients of other users; PERFMON=1
-# adds cap_perfmon. chown removes capabilities, and the mode is set before new ones are added.
+# setcap is not a part of install, because install may run without root and may fill a package; a copy of
+# a file has no capabilities. Only members of GROUP may execute the program with capabilities, as the
+# kernel's Documentation/admin-guide/perf-security.rst recommends. cap_sys_ptrace is enough for the GPU
+# clients of other users; PERFMON=1 adds cap_perfmon. chown removes old capabilities, and the mode is set
+# before new ones are added.
 GROUP  = gpustat
 CAPS_  = cap_sys_ptrace
 CAPS_1 = cap_sys_ptrace,cap_perfmon
