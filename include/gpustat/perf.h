@@ -5,9 +5,8 @@
  * A counter is a descriptor that the caller owns: close(2) ends it, poll(2) waits for its ring,
  * fcntl(2) works as with any descriptor. Functions return 0 or the value that their comment names,
  * and -errno on failure, -EFAULT for a null pointer; errno itself is undefined then. No function
- * allocates memory. gp_parse() may run in one thread at a time. All other functions use only their
- * arguments: any thread may call them, but one descriptor or ring may be used by one thread at a
- * time.
+ * allocates memory. Any thread may call any function; gp_parse() takes a lock, because all calls of
+ * it use the same tables. One descriptor or ring may be used by one thread at a time.
  *
  * gpustat-perf(3) lists what has changed since the document of 2009 that described this interface.
  * SPDX-License-Identifier: MIT */
