@@ -94,7 +94,7 @@ int cmd_stalls(void);
 enum { NUMBERS_BYTES = 1024 /* room for the 11 names and numbers that put_oadevice() writes */ };
 /* The end of each message about an unknown metric set: it says where more sets are. */
 #define METRICS_REMEDY \
-	"other sets are in the files oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE"
+	"others are in oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE"
 const struct oafile *file_at(size_t i, const char **name);
 bool load_metrics(void);
 /* prints that there is no such metric set; returns an exit code */

@@ -463,8 +463,8 @@ static int run_stream(struct oalive *l)
 	}
 	stream.failed |= !correlate(l);
 	if (record_fd >= 0 && !stream.correlations)
-		say(opt.oa.record, ": the driver cannot convert GPU times to CPU times, "
-		    "which the recording does not have", NULL);
+		say(opt.oa.record, ": the recording has no CPU times: the driver cannot "
+		    "convert GPU times to them", NULL);
 	if (!sums && stream.deltas && !opt.oa.reports)
 		stream_emit_sum();
 	if (stream_finish(r < 0) != EX_OK || stream.failed)

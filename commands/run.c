@@ -494,8 +494,8 @@ static void put_opens(struct buf *b)
 	if (opens == UINT64_MAX || opens <= known || opt.ndevices)
 		return;
 	put_counted(b, opens - known, " open");
-	put_z(b, " of GPU nodes without a client that was seen: by other programs, or by processes "
-		 "that ended before their first reading\n");
+	put_z(b, " of GPU nodes without a client: by other programs, or by processes that ended "
+		 "too soon\n");
 }
 
 /* Returns the words of the command, joined by blanks. A command that is too long is cut. */

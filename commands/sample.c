@@ -841,7 +841,7 @@ static void say_sample_end(void)
 			   " files on FUSE or network mounts were not read for symbols");
 	if (symbols.dropped || profile_sums.dropped)
 		say_number(symbols.dropped + profile_sums.dropped,
-			   " symbol names or values were left out: gpustat's tables are full");
+			   " function names or sums were left out: gpustat's tables are full");
 }
 
 /* Prints the highest rate that the kernel allows, if --freq is higher. Returns false if it is

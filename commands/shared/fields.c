@@ -270,7 +270,7 @@ static void columns_take(long fd)
 	if (end && end - text >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
 		text += 3; /* a byte order mark */
 	if (!end) {
-		say_header(n < 0 ? error_text(n) : "the old header line is too long or has no end");
+		say_header(n < 0 ? error_text(n) : "the header line is too long or has no end");
 		return;
 	}
 	is_long = str_find((struct str){ text, end }, LIT("field,instance,value"));
@@ -290,7 +290,7 @@ static void columns_take(long fd)
 	late.file = opt.output;
 	if (o->headed)
 		return;
-	say_header("no old column is a field of the records");
+	say_header("no column of the file is a field of the records");
 	o->ncells = o->lost = 0;
 	late.file = NULL;
 }

@@ -199,7 +199,7 @@ int http_request(void)
 	out_fd = passed_socket();
 	r = sys_is_listening(out_fd);
 	if (r < 0)
-		return usage_z("--http: no socket was passed: it requires inetd, "
+		return usage_z("--http requires a socket of inetd, "
 			       "or systemd with Accept=yes");
 	if (r > 0)
 		return usage_z("--http: the socket is a listening one: "

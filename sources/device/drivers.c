@@ -27,8 +27,8 @@ static const struct driver drivers[] = {
 	 * client's first ioctl. No file in /sys has the version of the driver. */
 	{ STR("pvrsrvkm*"), false, true, 0, CRASHES, CRASHES },
 	{ STR("nvidia"), false, false, 0, NVIDIA, NVIDIA },
-	{ STR("galcore"), false, false, 0, NO_CLIENTS "; its file `load` is read only while "
-	  "runtime_status is active: a read powers the GPU on", NO_CLIENTS },
+	{ STR("galcore"), false, false, 0, "its file `load` is read only while runtime_status is "
+	  "active: a read powers the GPU on", NO_CLIENTS },
 };
 
 /* Name patterns of DRM drivers whose fdinfo files have no client statistics, separated by

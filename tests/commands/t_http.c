@@ -230,7 +230,7 @@ static void t_write(void)
 static void t_sockets(void)
 {
 	listening = -ENOTSOCK;
-	check(http_request() == EX_USAGE && is_said("no socket was passed"),
+	check(http_request() == EX_USAGE && is_said("--http requires a socket"),
 	      "without a socket, --http is an error of usage");
 	listening = 1;
 	check(http_request() == EX_USAGE && is_said("the socket is a listening one"),

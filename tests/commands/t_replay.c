@@ -503,13 +503,13 @@ static void t_sets(void)
 	got("guid-c", "tglgt2", "metric set Copy is used although the GPU is unknown\n",
 	    "an unknown device and GUID: the metric set with the recorded name");
 	prepare(true, SKL, 10, "Other", "guid-x");
-	got("guid-b", "sklgt2", "Basic is used instead of the unknown metric set Other; other sets are in the files "
+	got("guid-b", "sklgt2", "Basic is used instead of the unknown metric set Other; others are in "
 	    "oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE\nf 16: unknown metric set\n",
 	    "an unknown metric set: Basic is used");
 	check(!opt.raw, "an unknown metric set: Basic can be evaluated");
 	prepare(true, TGL, 10, "Other", "guid-x");
-	got("", "tglgt2", "raw counters are used instead of the unknown metric set Other; other sets are in the "
-	    "files oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE\nf 16: unknown metric set\n",
+	got("", "tglgt2", "raw counters are used instead of the unknown metric set Other; others are in "
+	    "oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE\nf 16: unknown metric set\n",
 	    "an unknown metric set, and no Basic for the platform");
 	check(opt.raw, "no metric set: raw counters are shown");
 	prepare(true, 0xffff, 10, "Other", "guid-x");

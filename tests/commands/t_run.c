@@ -644,7 +644,7 @@ static void t_report(void)
 static void t_opens(void)
 {
 	static const struct { u64 opens, seen; size_t chosen; const char *start; } rows[] = {
-		{ 5, 3, 0, "2 opens of GPU nodes without a client that was seen" },
+		{ 5, 3, 0, "2 opens of GPU nodes without a client: by other programs" },
 		{ 4, 3, 0, "1 open of GPU nodes" }, { 3, 3, 0, NULL }, { 2, 3, 0, NULL },
 		{ UINT64_MAX, 3, 0, NULL }, { 5, 3, 1, NULL },
 	};

@@ -173,12 +173,12 @@ def _(d):
 def _(d):
     machine.feature("plain")
     path = os.path.join(d, "run.csv")
-    for old, args, why in ((b"x,y\n", ["-f", "dev"], b"no old column is a field of the records"),
+    for old, args, why in ((b"x,y\n", ["-f", "dev"], b"no column of the file is a field of the records"),
                            (b"dev,temp.edge\n", [], b"the file was written with -f"),
                            (machine.CSV_HEADER.encode() + b"\n", ["-f", "dev"], b"the file was written without -f"),
-                           (b"dev", ["-f", "dev"], b"the old header line is too long or has no end"),
-                           (b"dev," * 20000 + b"dev\n", ["-f", "dev"], b"the old header line is too long or has no end"),
-                           (b"dev," * 400 + b"dev\n", ["-f", "dev"], b"no old column is a field of the records")):
+                           (b"dev", ["-f", "dev"], b"the header line is too long or has no end"),
+                           (b"dev," * 20000 + b"dev\n", ["-f", "dev"], b"the header line is too long or has no end"),
+                           (b"dev," * 400 + b"dev\n", ["-f", "dev"], b"no column of the file is a field of the records")):
         with open(path, "wb") as f:
             f.write(old)
         r = append(path, "-o", "csv", *args)
