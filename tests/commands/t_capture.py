@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # t_capture.py PROG - gpustat capture: the tar file is valid, the files in it give the records that
-# were made of them, and it has no names. Prints TAP; exit 0: all passed.
-# SPDX-License-Identifier: MIT
+# t_capture.py PROG - gpustat capture: the tar file is valid, reading the files in it gives the same
+# records as the machine did, and it contains no names. Prints TAP; exit 0 if all tests pass.
 import io
 import os
 import re
@@ -28,14 +28,14 @@ def test(name):
 
 
 def take(m, *args, roots=None, code=0, **kw):
-    """Captures a machine; the tar file as bytes, and the messages."""
+    """Captures a machine. Returns the tar file as bytes, and the messages."""
     r = run(["capture", *args, *(roots or m.roots())], **kw)
     eq(r.code, code, f"exit code ({r!r})")
     return r.out, r.err.decode()
 
 
 def unpack(m, tar):
-    """The folder `capture` of the tar file, unpacked by Python's tarfile without following links."""
+    """Unpacks the tar file with Python's tarfile. Returns the path of its folder `capture`."""
     at = m.path("unpacked")
     shutil.rmtree(at, ignore_errors=True)
     os.mkdir(at)
@@ -66,8 +66,8 @@ def read(path):
 
 
 def without_rates(r, want):
-    """Removes what one reading cannot tell, since the second one has the first before it: such
-    values are null or missing in `want`."""
+    """Removes values that need an earlier reading. The first reading of a capture has none before
+    it, so they are null or missing in `want`; the second reading has the first before it."""
     for key in want:
         if isinstance(want[key], dict):
             without_rates(r[key], want[key])
@@ -78,10 +78,10 @@ def without_rates(r, want):
 
 
 def same(m, tar, what):
-    """Checks that both readings of a capture give the records that were made of them."""
+    """Checks that gpustat prints for each reading the records that the capture stores with it."""
     at = unpack(m, tar)
     for name, text in zip(("first", "list", "first-procs"), records(roots_of(at))):
-        # Engines come in the order of the processes, which is that of the file system.
+        # The order of engines is that of the processes, which is that of the file system.
         eq(parse_json(read(f"{at}/{name}.json")), parse_json(text), f"{what}: {name}.json")
     if os.path.isdir(f"{at}/second"):
         shutil.copytree(f"{at}/second", at, dirs_exist_ok=True, symlinks=True)
@@ -104,7 +104,7 @@ def tree_test(tree):
         for name, text in zip(("first", "list", "first-procs"), records(roots)):
             eq(re.sub(rb'"user":"\d+"', b'"user":null', read(f"{at}/{name}.json")),
                re.sub(rb'"user":"[^"]*"', b'"user":null', text), f"{tree}: its own {name}")
-    TESTS.append((f"{tree}: a capture gives the records of the machine", each, False))
+    TESTS.append((f"{tree}: the capture gives the same records as the machine", each, False))
 
 
 for one in sorted(os.listdir(TREES)):
@@ -112,7 +112,7 @@ for one in sorted(os.listdir(TREES)):
         tree_test(one)
 
 
-@test("PMUs: a capture has their events and formats")
+@test("a capture contains the events and formats of PMUs")
 def _(m):
     for pmus in "hybrid", "odd", "xe":
         tar, _ = take(m, roots=["--proc", m.proc, "--sys", f"{ROOT}/tests/pmus/{pmus}"])
@@ -126,7 +126,7 @@ def _(m):
 
 # --- the file -------------------------------------------------------------------------------------
 
-@test("GNU tar, busybox and bsdtar read it; it ends with two empty blocks")
+@test("GNU tar, busybox and bsdtar read the tar file, which ends with two empty blocks")
 def _(m):
     path = m.path("a.tar")
     take(m, "-O", path, roots=roots_of(f"{TREES}/amdgpu"))
@@ -165,7 +165,7 @@ def _(m):
     check(p.returncode in (1, -13), f"closed pipe: {p}")
 
 
-@test("-O udp: the message says that capture takes a file, and names no option that it does not have")
+@test("-O udp: the message says that capture writes to a file, and names no option that capture lacks")
 def _(m):
     r = run(["capture", "-O", "udp:localhost:1", *m.roots()])
     eq((r.code, r.err), (2, b"gpustat: capture: -O takes a file\n"), "capture -O udp:")
@@ -180,7 +180,7 @@ def _(m):
     eq((p.returncode, b"terminal" in p.stderr), (2, True), p.stderr)
 
 
-@test("paths and links of more than 100 bytes are whole; a path of more than 256 bytes is left out")
+@test("paths and links longer than 100 bytes are stored whole; a path longer than 256 bytes is left out")
 def _(m):
     for k, size in enumerate((60, 150, 200, 300)):
         folder = "sys/devices/" + "/".join(f"bus-{k}-{i:02}" + "x" * 16 for i in range(size // 25))
@@ -216,12 +216,12 @@ def _(m):
     check(not os.path.exists(f"{at}/proc/3511/fdinfo"), "its fdinfo")
 
 
-@test("two readings: the second has the files that were read again")
+@test("capture with two readings: the second contains the files that were read again")
 def _(m):
     path = one_client(m, text=dump("i915", 7, *ns(render=1000000), pdev=I915))
     del path
     with m.driven("capture") as p:
-        check(p.sleep(), "it waits between the readings")
+        check(p.sleep(), "the program waits between the readings")
         m.write("proc/10/fdinfo/5", dump("i915", 7, *ns(render=500000000), pdev=I915))
         p.wake(0)
         check(not p.sleep(), "it ends")
@@ -233,7 +233,7 @@ def _(m):
     check(40 < busy < 60, f"busy {busy}")
 
 
-@test("files that may not be read are said, and are unreadable in the capture")
+@test("files that may not be read are reported, and are unreadable in the capture")
 @machine.live
 def _(m):
     if os.getuid():
@@ -250,7 +250,7 @@ def _(m):
         check(b"denied proc/20/fd" in t.extractfile("capture/manifest").read(), "manifest")
 
 
-@test("hostile files: a FIFO, huge files, a file with any bytes, links to nowhere and in circles")
+@test("hostile files: a FIFO, huge files, a file with any bytes, dangling links and loops of links")
 def _(m):
     dev = m.device("i915", I915)
     os.unlink(m.path(f"{dev}/power/runtime_status"))
@@ -339,7 +339,7 @@ def _(m):
     check(not os.path.exists(f"{at}/etc"), "passwd")
 
 
-@test("--plain-names: all names are kept; passwd is not read")
+@test("--plain-names: all names are kept, and /etc/passwd is not read")
 def _(m):
     secret_machine(m)
     tar, _ = take(m, "--plain-names")
@@ -349,7 +349,7 @@ def _(m):
     check(b"Alice" not in tar and not os.path.exists(f"{at}/etc"), "passwd")
 
 
-@test("logind and seatd keep their names: clients are not theirs")
+@test("the process names logind and seatd are kept, because no client is attributed to these processes")
 def _(m):
     m.device("i915", I915)
     for pid, comm in (5, "systemd-logind"), (6, "seatd"), (20, "sway"):
@@ -362,7 +362,7 @@ def _(m):
     eq((client["pid"], client["pids"]), (20, [5, 6, 20]), "holders")
 
 
-@test("an odd text never breaks a placeholder: names with newlines, parentheses and no name")
+@test("names with newlines, parentheses or invalid bytes, and empty names, get valid placeholders")
 def _(m):
     m.device("i915", I915)
     for pid, comm in enumerate((") S 1 (", "a\nb", "\xff\xfe", "", "x" * 15, "(", ")")):
@@ -372,7 +372,7 @@ def _(m):
     same(m, take(m, "--plain-names")[0], "odd names, plain")
 
 
-@test("a new tree can be made of a capture: tests/trees/import")
+@test("tests/trees/import makes a new tree from a capture")
 def _(m):
     package("tar", "tar")
     tar = m.path("board.tar")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # t_check.py PROG - gpustat check, compared with the guidelines of monitoring plugins and with
-# programs that read them; and --enable-profiling, which is restored at every exit. Machines made of
-# files, as in tests/machine.py. Prints TAP; exit 0: all passed.
+# programs that read their output; and --enable-profiling, which is restored at every exit. The
+# machines are file trees, see tests/machine.py. Prints TAP; exit 0 if all tests pass.
 # SPDX-License-Identifier: MIT
 import fcntl
 import itertools
@@ -38,8 +38,8 @@ def test(name):
 
 
 def ask(m, *args, window="1ms", **kw):
-    """Runs check, whose output is one line as the guidelines require: (exit code, text,
-    perfdata)."""
+    """Runs check and verifies that it prints one line, as the guidelines require. Returns the exit
+    code, the text and the perfdata."""
     r = run(["check", "--window", window, *args, *m.roots()], **kw)
     eq(r.err, b"", "stderr")
     text = r.out.decode()
@@ -53,7 +53,7 @@ def ask(m, *args, window="1ms", **kw):
 
 
 def metrics(perf):
-    """label -> (value, unit, warning, critical, min, max); no label occurs twice."""
+    """Parses perfdata: {label: (value, unit, warning, critical, min, max)}; labels must be unique."""
     found = {}
     for label, v, uom, rest in re.findall(r"'([^'=|]{1,19})'=(-?[0-9.]+)([^;\s]*)((?:;[^;\s]*)*)(?:\s|$)", perf):
         check(label not in found, f"label {label} twice")
@@ -72,7 +72,7 @@ def warm(m, milli="45000", driver="amdgpu"):
 # --- ranges ---------------------------------------------------------------------------------------
 
 def oracle(text, value):
-    """True if the guidelines require an alert for the value; None: the text is not a range."""
+    """True if the guidelines require an alert for the value; None if the text is not a range."""
     n = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
     f = re.fullmatch(rf"(@?)(?:(~|{n})?(:))?({n})?", text)
     if not f or (not f.group(3) and not f.group(4)):
@@ -105,7 +105,7 @@ def _(m):
         machines.append((Decimal(v) / 1000, warm(machine.Machine(base), v)))
     cases = []
     for i, r in enumerate(all_ranges()):
-        # long ranges with two of the values, short ones with all
+        # long ranges are tried with two of the values, short ones with all
         some = machines if len(r) < 5 else [machines[i % len(machines)], machines[i * 7 % len(machines)]]
         cases += [(r, v, k, which) for v, k in some for which in "wc"[i % 2]]
 
@@ -121,16 +121,16 @@ def _(m):
     check(not wrong, f"{len(wrong)} of {len(cases)} wrong: {wrong[:5]}")
 
 
-@test("-m: the nearest name is named, of a field and of an instance; UNKNOWN")
+@test("-m: for a misspelt field or instance the state is UNKNOWN, and the nearest name is suggested")
 def _(m):
-    machine.built_in("plain")  # which has the code of fields
+    machine.built_in("plain")  # the feature that parses field names
     warm(m)
     for args, said in ((["-m", "tepm"], "'tepm': these records have no such field; did you mean 'temp'?"),
                        (["-m", "temp.egde"], "'temp.egde': no device has this field; the nearest name is temp.edge"),
                        (["-m", "temp,temp.egde"], "card0 temp edge 45 C; temp.egde unknown, the nearest name is temp.edge")):
         eq(ask(m, *args)[:2], (3, said), f"{args}")
     code, said, _ = ask(m, "-m", "temp,temp.egde", "-w", "40")
-    eq((code, said), (1, "card0 temp edge 45 C (warning); temp.egde unknown, the nearest name is temp.edge"), "WARNING remains")
+    eq((code, said), (1, "card0 temp edge 45 C (warning); temp.egde unknown, the nearest name is temp.edge"), "a misspelt field does not change the state WARNING")
 
 
 @test("-j: the state, the message and the values as a JSON record, also without a device")
@@ -174,7 +174,7 @@ def _(m):
                          stderr=subprocess.DEVNULL, check=True, timeout=60).stdout.decode().split()
     eq(len(out), len(cases), "answers")
     odd = [(r, str(v), o) for (r, v), o in zip(cases, out) if o != "none" and bool(int(o)) != oracle(r, v)]
-    check(len(out) - out.count("none") > 500, "the module took too few of them")
+    check(len(out) - out.count("none") > 500, "the module accepted too few of the ranges")
     check(not odd, f"{len(odd)} differ: {odd[:5]}")
 
 
@@ -187,7 +187,7 @@ def _(m):
         check(p.sleep(), "no window")
         rewrite(f, dump("i915", 7, *ns(render=int(0.54e9), copy=0), pdev=I915))
         p.wake()
-        check(not p.sleep(), "a second window")
+        check(not p.sleep(), "check measured in a second window")
     eq((p.code, p.out, p.err), (1, b"GPU WARNING - card0 render 90% (warning), card0 copy 0% | "
                                 b"'card0 render'=90%;80;95;0;100 'card0 copy'=0%;80;95;0;100\n", b""), "i915")
     tree = ["--proc", f"{TREES}/amdgpu/proc", "--sys", f"{TREES}/amdgpu/sys"]
@@ -206,17 +206,17 @@ def _(m):
     code, text, perf = ask(m, "-w", "80,50", "-m", "busy,vram.used", "-d", "card0")
     eq((code, text), (1, "card0 vram used 99B (warning), card0 busy 10%"), "a range for each field")
     eq(metrics(perf)["card0 vram used"], (99, "B", "50", "", "0"), "bytes")
-    eq(ask(m, "-w", ",50", "-m", "busy,vram.used", "-d", "0")[0], 1, "no range for the first")
+    eq(ask(m, "-w", ",50", "-m", "busy,vram.used", "-d", "0")[0], 1, "a range for the second field only")
     eq(ask(m, "-w", "1,2,3", "-m", "busy,temp")[0], 3, "more ranges than fields")
     eq(ask(m, "-c", "90:", "-d", "card1")[0], 0, "-d")
 
 
-@test("a value that cannot be checked is UNKNOWN, on stdout, with exit 3")
+@test("a value that cannot be checked: UNKNOWN on stdout, exit 3")
 def _(m):
     for args in ([], ["-w"], ["--bogus"], ["-m", "nonsense"], ["-m", "temp,"], ["-w", "1", "-c"], ["-t", "0"], ["-t", "x"],
                  ["-o", "json"], ["-d", ""], ["extra"], ["1"]):
         eq(ask(m, *args)[0], 3, f"{args}")
-    # the feature names has the places where devices are searched for
+    # without the feature `names` the message does not list the folders that were searched
     check("no GPU was found" + ("" if "names" in tap.left_out(machine.PROG) else "; looked in ") in ask(m)[1], "no GPU")
     m.device("i915", I915)
     check("devices: card0" in ask(m, "-d", "card7")[1], "no such device")
@@ -226,7 +226,7 @@ def _(m):
     eq((r.code, r.out[:11], r.err), (3, b"GPU UNKNOWN", b""), "no /proc")
     for flag, text in (("-h", b"gpustat check"), ("-V", b"gpustat ")):
         r = run(["check", flag])
-        check(r.code == 3 and text in r.out and not r.err, f"{flag} as plugins do: {r!r}")
+        check(r.code == 3 and text in r.out and not r.err, f"{flag} exits with 3, as plugins do: {r!r}")
 
 
 @test("unreadable processes: UNKNOWN, not idle")
@@ -240,11 +240,11 @@ def _(m):
             os.chmod(m.path(f"proc/{p}/{d}"), 0)
     code, text, perf = ask(m, nobody=True)
     check((code, perf) == (3, "") and "setcap" in text, f"{code} {text}")
-    for d in ("fd", "fdinfo"):  # the user's own client is not the whole device
+    for d in ("fd", "fdinfo"):  # a readable client of the user says nothing about the other clients
         os.chmod(m.path(f"proc/10/{d}"), 0o755)
         os.chown(m.path(f"proc/10/{d}"), machine.NOBODY, machine.NOBODY)
     code, text, perf = ask(m, nobody=True)
-    check((code, perf) == (3, "") and "setcap" in text, f"with a client of one's own: {code} {text}")
+    check((code, perf) == (3, "") and "setcap" in text, f"with a readable client of the user: {code} {text}")
     eq(ask(m)[0], 0, "to root")
 
 
@@ -264,7 +264,7 @@ def _(m):
 @test("hidepid=2: a device with invisible processes is not idle")
 @machine.live
 def _(m):
-    sys_ = f"{TREES}/i915/sys"  # it lists the engines of the device
+    sys_ = f"{TREES}/i915/sys"  # sysfs of i915 lists the engines of the device
     script = f'sleep 9 & setpriv --reuid {machine.NOBODY} --regid {machine.NOBODY} --clear-groups "$PROG" check --window 1ms --proc "$P" --sys {sys_}'
     r = machine.in_namespace(m, script, hidepid=2)
     check(r.returncode == 3 and b"hidepid" in r.stdout and b"PTRACE" in r.stdout, f"{r}")
@@ -281,14 +281,14 @@ def _(m):
         m.process(p)
     for d in ("fd", "fdinfo"):
         os.chmod(m.path(f"proc/20/{d}"), 0)
-    eq(ask(m, nobody=True)[:2], (0, "card0 no client"), "10 is another user's, and may be read")
+    eq(ask(m, nobody=True)[:2], (0, "card0 no client"), "process 10 of another user may be read")
 
 
 @test("a suspended device is 0 % busy and is not woken up")
 def _(m):
     m.device("xe", I915, state="suspended")
     eq(ask(m, "-w", "80"), (0, "card0 asleep", ""), "asleep")
-    eq(ask(m, "-m", "temp")[0], 3, "what only a device that is awake tells")
+    eq(ask(m, "-m", "temp")[0], 3, "the temperature of a suspended device is UNKNOWN")
 
 
 @test("labels: at most 19 characters, no delimiters, unique, and equal in every run")
@@ -297,14 +297,14 @@ def _(m):
     one_client(m, text=dump("i915", 7, *[f"drm-engine-{n}:\t0 ns" for n in names], pdev=I915))
     got = metrics(ask(m)[2])
     eq(len(got), len(names), f"labels {sorted(got)}")
-    for n in names:  # an engine alone has the same label as among all
+    for n in names:  # an engine has the same label if it is the only one
         rewrite(m.path("proc/10/fdinfo/5"), dump("i915", 7, f"drm-engine-{n}:\t0 ns", pdev=I915))
         alone = list(metrics(ask(m)[2]))
         check(alone[0] in got, f"{n}: {alone} alone, not in {sorted(got)}")
-    check("card0 render" in got, "a plain name is itself")
+    check("card0 render" in got, "the label of a plain name is the name")
 
 
-@test("a line has at most 4 KB: values without room are counted")
+@test("a line has at most 4 KB; the values that do not fit are counted")
 def _(m):
     one_client(m, text=dump("i915", 7, *[f"drm-engine-engine-number-{i}:\t0 ns" for i in range(120)], pdev=I915))
     code, text, perf = ask(m, "-w", "80", "-c", "90")
@@ -313,7 +313,7 @@ def _(m):
     check(f"; {120 - shown} values were left out: gpustat's tables are full" in text and re.search(r"; \d+ more", text), text)
 
 
-@test("values without room in the line are still checked")
+@test("values that do not fit into the line are still checked")
 def _(m):
     for i in range(20):
         pdev = f"0000:{i + 1:02x}:00.0"
@@ -324,10 +324,10 @@ def _(m):
     check(code == 1 and f"; {1200 - len(metrics(perf))} values were left out: gpustat's tables are full" in text, f"{code} {text}")
     m.fd(200, 5, dump("i915", 8, *[f"drm-engine-e{k}:\t0 ns" for k in range(700)], pdev="0000:01:00.0"))
     code, text, perf = ask(m, "-d", "card0", "-m", "engine.e0.busy")
-    check(len(metrics(perf)) == 1 and re.search("; [0-9]+ values were left out: gpustat's tables are full", text), f"beyond the registry's: {text}")
+    check(len(metrics(perf)) == 1 and re.search("; [0-9]+ values were left out: gpustat's tables are full", text), f"more values than the registry has room for: {text}")
 
 
-@test("files that could not be opened for lack of descriptors: UNKNOWN, unless a value that was read raises an alert")
+@test("too few descriptors to open all files: UNKNOWN, unless a value that was read raises an alert")
 def _(_m):
     tree = f"{TREES}/mixed"
     for limit, args, code in ((6, [], 3), (7, [], 3), (8, [], 3), (10, [], 3), (10, ["-w", "5"], 3), (10, ["-w", "5:"], 1), (10, ["-c", "5:"], 2)):
@@ -342,9 +342,9 @@ def _(m):
     warm(m)
     eq(ask(m, "-m", "temp,fan")[:2], (3, "card0 temp edge 45 C; fan unknown"), "no fan")
     eq(ask(m, "-m", "fan,temp", "-w", ",40")[0], 1, "warm")
-    eq(ask(m, "-m", "temp,engine.busy,memory")[0], 0, "sums of clients come and go with them")
+    eq(ask(m, "-m", "temp,engine.busy,memory")[0], 0, "fields that are sums over clients may be missing")
     m.device("xe", I915, card=1, render=129, state="suspended")
-    eq(ask(m, "-m", "temp,fan")[0], 0, "one asleep may have it")
+    eq(ask(m, "-m", "temp,fan")[0], 0, "a suspended device may have the field")
 
 
 @test("timeout: UNKNOWN after -t, and the file profiling is restored")
@@ -356,7 +356,7 @@ def _(m):
     eq(open(m.path(f"{dev}/profiling"), encoding="ascii").read(), "0\n", "knob")
 
 
-@test("timeout: it works if the caller ignores or blocks SIGALRM, and below a microsecond")
+@test("timeout: works if the caller ignores or blocks SIGALRM, and with less than a microsecond")
 @machine.live
 def _(m):
     m.device("i915", I915)
@@ -378,7 +378,7 @@ def _(m):
     state = m.path("state")
     begun = time.monotonic()
     ask(m, "--state", state)
-    check(os.path.exists(state), "no state was left")
+    check(os.path.exists(state), "no state file was written")
     time.sleep(0.5)
     rewrite(f, dump("i915", 7, *ns(render=int(0.25e9)), pdev=I915))
     text = ask(m, "--state", state, "-m", "engine.render.busy", window="3600")[2]
@@ -447,7 +447,7 @@ def _(_m):
 # --- --enable-profiling ---------------------------------------------------------------------------
 
 def board(m, tree):
-    """Copies a captured machine: the path of its file profiling, and the options for its roots."""
+    """Copies a captured machine. Returns the path of its file `profiling`, and the options for its roots."""
     base = m.path(tree)
     shutil.copytree(os.path.join(TREES, tree), base, symlinks=True)
     knobs = [os.path.join(d, "profiling") for d, _, names in os.walk(f"{base}/sys") if "profiling" in names]
@@ -461,7 +461,8 @@ def knob_is(knob):
 
 
 def knob_while(p, knob, want):
-    """The knob's content as soon as it is the wanted one, else its last one before the process has ended."""
+    """Returns the knob's content when it becomes `want`, or its last content before the process
+    ended."""
     while (now := knob_is(knob)) != want and p.poll() is None:
         time.sleep(0.001)
     return now
@@ -470,7 +471,7 @@ def knob_while(p, knob, want):
 BOARDS = (("panfrost", "1"), ("panthor", "3"))
 
 
-@test("a line that cannot be written: exit code 3, not OK")
+@test("the output line cannot be written: exit code 3")
 def _(m):
     for out in ("/dev/full", "&-"):
         line = f'exec "$0" check --window 1ms "$@" >{out}'
@@ -478,7 +479,7 @@ def _(m):
         eq(p.returncode, 3, f"exit code with >{out}")
 
 
-@test("profiling: on while a command runs, and restored at its end, for each command")
+@test("profiling: each command enables it while it runs, and restores it at the end")
 @machine.live
 def _(m):
     for tree, on in BOARDS:
@@ -515,7 +516,7 @@ def _(m):
     eq((p.wait(timeout=60), knob_is(knob)), (-signal.SIGPIPE, "0\n"), "reader gone")
 
 
-@test("profiling: an enabled value and other drivers' files are not written; EACCES is reported")
+@test("profiling: a value that is already enabled and files of other drivers are not changed; EACCES is reported")
 def _(m):
     for tree, _on in BOARDS:
         knob, roots = board(m, tree)
@@ -535,7 +536,7 @@ def _(m):
 
 
 def on_terminal(args):
-    """Runs top on a new terminal: (process, descriptor of the terminal's other end)."""
+    """Runs top on a new terminal. Returns the process, and the descriptor of the terminal's master side."""
     other, tty = pty.openpty()
     p = subprocess.Popen([machine.PROG, "top", "--enable-profiling", *args], stdin=tty, stdout=tty, stderr=tty, start_new_session=True,
                          env={**os.environ, "TERM": "xterm"}, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
@@ -579,7 +580,7 @@ def _(m):
 
     def suspended(p, other):
         del p
-        os.write(other, b"\x1a")  # its process group is orphaned, so SIGTSTP does not stop it (signal(7))
+        os.write(other, b"\x1a")  # the process group of top is orphaned, so SIGTSTP does not stop it (signal(7))
         read_until(other, b"\033[?1049h")
         eq(knob_is(knob), "3\n", "after ^Z")
         os.write(other, b"q")

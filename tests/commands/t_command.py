@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # t_command.py PROG - tests `gpustat run`: the exit status, signals, streams and processes of the
-# command, and the report, on machines whose devices are files. What clients of the command do is
+# command, and the report, on machines whose devices are files. Clients that the command opens are
 # tested on the emulated machine, in tests/boot/command.c. Prints TAP. ONLY=TEXT and TIMES=1 are as
 # in tests/machine.py.
 # SPDX-License-Identifier: MIT
@@ -10,12 +10,12 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True  # the source folder stays as it is
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
 from machine import Skip, check, eq, main, near, parse_json, run, test  # noqa: E402
 
-# In this order; the groups follow.
+# The scalar fields of a record, in their order; the groups come after them.
 SCALARS = ["schema", "kind", "time", "dt", "dev", "driver", "pdev", "name", "command", "status", "user", "system", "processes",
            "running", "readings", "opens", "clients", "ended", "unread"]
 
@@ -30,7 +30,7 @@ def records(r, code=0):
     return parse_json(r.err)
 
 
-@test("run: the exit status is the command's, 128 + signal as in a shell, 127 and 126")
+@test("run: exits with the command's status, 128 + signal after a signal, 127 or 126 if it cannot be started")
 def _(m):
     for words, want in ((["true"], 0), (["sh", "-c", "exit 3"], 3), (["sh", "-c", "kill -9 $$"], 137),
                         (["no-such-command"], 127), (["/etc/passwd"], 126)):
@@ -40,14 +40,14 @@ def _(m):
         eq(r.out, b"", f"{words}: output")
 
 
-@test("run: without -- the first word begins the command, and its options are its own")
+@test("run: without -- the command begins at the first word, and the options after it are the command's")
 def _(m):
     r = command(m, "sh", "-c", "echo $0 $1", "-o", "json")
     eq(r.out, b"-o json\n", "output")
     eq(r.code, 0, "exit status")
 
 
-@test("run: the command's streams are its own; the report is on standard error")
+@test("run: the command keeps its standard streams; the report is on standard error")
 def _(m):
     r = command(m, "--", "sh", "-c", "cat; echo own >&2", stdin=b"in\n")
     eq(r.out, b"in\n", "output")
@@ -64,7 +64,7 @@ def _(m):
     eq((one["kind"], one["dev"], one["command"], one["status"], one["clients"]), ("run", None, "sh -c exit 5", 5, 0), "values")
 
 
-@test("run: is refused without a command, and with --proc")
+@test("run: without a command, or with --proc, is a usage error")
 def _(m):
     for args, want in (([], b"requires a command"), (["--"], b"requires a command"),
                        (["--proc", m.proc, "--", "echo", "ran"], b"excludes --proc")):
@@ -92,7 +92,7 @@ def sensor(m, name, value):
     return m.write(f"{dev}/hwmon/hwmon0/{name}", f"{value}\n")
 
 
-@test("run: the energy that the device counted meanwhile, and its mean power")
+@test("run: reports the energy that the device counted during the run, and the mean power")
 def _(m):
     file = sensor(m, "energy1_input", 1000000)
     script = f"sleep 0.3; echo 3000000 >{file}; sleep 0.3; echo 6500000 >{file}; sleep 0.2"
@@ -104,7 +104,7 @@ def _(m):
     check(b"energy of the device 1.0 J, mean power" in sensor_text, f"{sensor_text!r}")
 
 
-@test("run: how busy the whole device was, which also counts work of no client")
+@test("run: reports how busy the whole device was, including work that belongs to no client")
 def _(m):
     m.device("amdgpu", machine.AMD, files={"gpu_busy_percent": "87\n"})
     one, = records(command(m, "-o", "json", "--", "sleep", "0.3"))
@@ -112,7 +112,7 @@ def _(m):
     check(b"\n  the whole device 87.0% busy\n" in command(m, "--", "sleep", "0.3").err, "text")
 
 
-@test("run: without a count of energy it is computed from power, and the text says: about")
+@test("run: without an energy counter, energy is computed from power, and the text says 'about'")
 def _(m):
     sensor(m, "power1_input", 4000000)
     one, = records(command(m, "-o", "json", "--", "sleep", "0.5"))
@@ -131,7 +131,7 @@ def _(m):
         eq([r["status"] for r in parse_json(f.read())], [1, 2], "records")
 
 
-@test("run: each format shows the record, except pictures")
+@test("run: each format except svg shows the record")
 def _(m):
     m.device("i915", machine.I915)
     for f in machine.FORMATS + ["prom", "openmetrics", "influx", "graphite", "statsd", "collectd", "kmsg"]:
@@ -140,7 +140,7 @@ def _(m):
     eq(command(m, "-o", "svg", "--", "echo", "ran").out, b"", "-o svg")
 
 
-@test("run: the wall time, and the CPU time with children whose parents have ended")
+@test("run: reports the wall time, and the CPU time including children whose parents have ended")
 def _(m):
     spin = "i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done"
     alone, = records(command(m, "-o", "json", "--", "sh", "-c", spin))
@@ -173,7 +173,7 @@ def started(m, script):
     return p
 
 
-@test("run: SIGTERM and SIGHUP that are sent to it end the command, and the report comes")
+@test("run: SIGTERM and SIGHUP end the command, and the report is printed")
 def _(m):
     for sig in (signal.SIGTERM, signal.SIGHUP):
         p = started(m, "exec sleep 20")
@@ -183,7 +183,7 @@ def _(m):
         check(b"exit status %d," % (128 + sig) in err, f"{err!r}")
 
 
-@test("run: at an interrupt from the terminal it waits for the command, and reports")
+@test("run: after an interrupt from the terminal it waits for the command, and prints the report")
 def _(m):
     p = started(m, "trap 'sleep 0.3; exit 9' INT; while :; do sleep 0.1; done")
     time.sleep(0.2)

@@ -6,8 +6,8 @@ root=$(pwd)
 . "$root/tests/tap.sh"
 tree="--proc $root/tests/trees/mixed/proc --sys $root/tests/trees/mixed/sys"
 
-# completed NAME WORD...: the completions of the last word, sorted, on one line; NAME: the name of
-# the program.
+# completed NAME WORD...: prints the completions of the last word, sorted, on one line. NAME is the
+# name of the program.
 completed() {
 	bash -c 'name=$1; shift; . "'"$tmp"'/comp"; f=$(complete -p "$name") && f=${f#*-F } && f=${f%% *}
 		COMP_WORDS=("$name" "$@") COMP_CWORD=$# COMP_LINE="$name $*" COMP_POINT=${#COMP_LINE}
@@ -38,7 +38,7 @@ commands() {
 	are "$( (commands_of "$prog" && echo help && echo version) | sort | tr '\n' ' ' | sed 's/ $//')" '' &&
 		are 'capture cgroups check clients counters' c && are 'sample stat' s && are '' x && are 'capture cgroups check clients counters' help c && are 'list pack stalls' oa '' && are 'autoconf config' munin ''
 }
-# Exactly the options in the help of a command.
+# The completions of - are exactly the options in the help of a command.
 options() {
 	for c in procs clients list fdinfo events stat sample run oa counters host top check munin doctor plot capture; do
 		"$prog" "$c" --help | sed -n 's/^-\(.\), --\([a-z-]*\).*/-\1 --\2/p; s/^    --\([a-z-]*\).*/--\1/p' |
@@ -92,8 +92,8 @@ readline() {
 	END
 }
 
-# zsh completes only while a line is edited: presses the tab key in an interactive zsh. Arguments: pairs
-# of what is typed and of what the line becomes.
+# zsh completes only while a line is edited: this presses the tab key in an interactive zsh.
+# Arguments: pairs of the typed text and the expected line.
 in_zsh() {
 	mkdir -p "$tmp/bin" "$tmp/fpath" && cp "$tmp/prog" "$tmp/bin/gpustat" && cp "$root/contrib/gpustat.zsh" "$tmp/fpath/_gpustat" || return 1
 	PATH=$tmp/bin:$PATH timeout 120 python3 - "$tmp/fpath" "$@" <<-'END'
@@ -161,7 +161,7 @@ printf '#!/bin/sh\ncase $1 in list) exec %s "$@" %s ;; esac\nexec %s "$@"\n' "$p
 chmod +x "$tmp/prog"
 cp contrib/gpustat.bash "$tmp/comp" || exit 1
 for shell in bash zsh fish; do
-	check "contrib/gpustat.$shell is the one that this program prints" fresh "$shell"
+	check "contrib/gpustat.$shell equals the completion that this program prints" fresh "$shell"
 done
 other_shells
 if ! command -v bash >/dev/null; then
@@ -172,9 +172,9 @@ check 'commands and their subcommands' commands
 check 'options of each command' options
 check 'an abbreviated option becomes its longest name' short_fields
 check 'values of options: formats, times, fields' values
-check 'devices of this machine' devices
-check 'files and folders' files
-check 'commands for stat and sample' lines
+check 'values of -d: the devices of this machine' devices
+check 'values that are files and folders' files
+check 'the command line after stat and sample' lines
 check 'completion by the tab key in an interactive bash' readline
-check 'the program under another name' another_name
+check 'completion of the program under another name' another_name
 finish

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-# t_exit.py PROG - the table of exit statuses in gpustat(1): each row for each command that can have
-# it. The machine is a captured one, see tests/trees. Prints TAP.
+# t_exit.py PROG - the table of exit statuses in gpustat(1): tests each status with each command
+# that can return it. The machine is a captured one, see tests/trees. Prints TAP.
 # SPDX-License-Identifier: MIT
 import os
 import resource
 import sys
 
-sys.dont_write_bytecode = True  # no __pycache__ in the source folder
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
 import tap  # noqa: E402
@@ -16,12 +16,12 @@ TREE = ["--proc", f"{TREES}/i915/proc", "--sys", f"{TREES}/i915/sys"]
 NOWHERE = ["--proc", "/nonexistent", "--sys", "/nonexistent"]
 FULL, NO_FILE = ["-O", "/dev/full"], ["-O", "/nonexistent/x"]
 SOME, NONE = ["card0,card9"], ["card9"]
-FEW = 6  # descriptors
+FEW = 6  # limit of descriptors that is too low for all files
 W = ["-w", "1ms"]
 LIVE = {0: [TREE], 1: [NOWHERE, TREE + FULL, TREE + NO_FILE, TREE + ["-d", *SOME], FEW],
         2: [["--nonsense"], TREE + ["-f", "nope"], TREE + ["0"]], 3: [TREE + ["-d", *NONE], "empty"]}
-# A row has the words of a command and, for each exit status, the options that lead to it. FEW: the options
-# of status 0 with few descriptors. "empty": with a /proc and a /sys without files.
+# A row has the words of a command and, for each exit status, the options that lead to it. FEW: the
+# options of status 0, in a run with few descriptors. "empty": /proc and /sys without files.
 ROWS = [
     (W, LIVE), (["procs", *W], LIVE), (["clients", *W], LIVE), (["cgroups", *W], LIVE),
     (["list"], {**LIVE, 2: [["--nonsense"], ["extra"], TREE + ["-f", "nope"]]}),
@@ -72,7 +72,7 @@ def name(words):
 
 
 def counts(words):
-    """True if a run needs a kernel that counts events."""
+    """True if the command needs a kernel that counts events."""
     return words[0] in ("stat", "sample")
 
 
@@ -112,7 +112,7 @@ def _(m):
         eq(r.code, int(any(x["value"] is None for x in recs)), f"{n} descriptors: {r!r}")
         eq([x["running"] for x in recs if x["value"] is None and x["running"] is not None], [], f"{n}: running without a value")
         codes.add(r.code)
-    check(1 in codes, "no limit was too low")
+    check(1 in codes, "no limit of descriptors was too low")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-sys.dont_write_bytecode = True  # no __pycache__ in the source folder
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap  # noqa: E402
 import machine  # noqa: E402
@@ -68,7 +68,7 @@ def _(_m):
         eq(sorted(letters), sorted(set(letters)), f"letters of {c}")
 
 
-@test("help: the help of a command names no other command")
+@test("help: the help of a command does not mention other commands")
 def _(_m):
     for c in commands():
         for _, name, help_ in options(c):
@@ -77,7 +77,7 @@ def _(_m):
                       f"{c} --{name}: {help_!r} has {other}")
 
 
-@test("help: the formats in the help of a command are those that it accepts")
+@test("help: a command accepts exactly the formats that its help lists")
 @machine.live
 def _(_m):
     for c in commands():
@@ -91,7 +91,7 @@ def _(_m):
                 eq(b"this format cannot show these records" not in r.err, f in listed, f"{c} -o {f} ({r.err!r})")
     for c, own in (("stat", "perf-csv"), ("sample", "folded")):
         check(c not in commands() or own in formats(c), f"{c}: no {own} in {formats(c)}")
-    check("svg" not in formats("list") and "perf-csv" not in formats("procs"), "formats that are refused")
+    check("svg" not in formats("list") and "perf-csv" not in formats("procs"), "the help lists formats that the command refuses")
     for c in commands():
         for _, name, help_ in options(c):
             for f in FORMATS[2:]:
@@ -108,7 +108,7 @@ def _(_m):
     eq((r.code, r.out, r.err), (2, b"", b"gpustat: 'porcs': not a command or an interval; did you mean 'procs'?\n"), "help porcs")
 
 
-@test("messages: a misspelt name is an error that says which name was meant")
+@test("messages: the error about a misspelt name suggests the nearest name")
 def _(_m):
     for args, said in ((["porcs"], "'porcs': not a command or an interval; did you mean 'procs'?"),
                        (["oa", "lits"], "'lits': not an interval, list, pack or stalls; did you mean 'list'?"),
@@ -134,7 +134,7 @@ def _(_m):
             eq((r.code, r.out, r.err.decode()), (2, b"", f"gpustat: {said}\n"), f"{args}")
 
 
-@test("messages: sample -g before a word that is no command names the method; no GPU: the searched folders have one slash")
+@test("messages: sample -g before an unknown word names the methods; without a GPU, folder names have single slashes")
 def _(m):
     for args in (["-g"], ["--call-graph"]):
         r = run(["sample", *pmus(), *args, "dwarff"])
@@ -147,21 +147,21 @@ def _(m):
     check(r.code == 3 and f"looked in {m.sys}/class/drm, class/accel, {m.proc}/driver/nvidia".encode() in r.err, f"no GPU: {r!r}")
 
 
-@test("help: no line is repeated or ends in a blank, and no command's help has an option that the command refuses")
+@test("help: no line is repeated or ends with a blank, and a command accepts all options in its help")
 def _(_m):
     for c in commands():
         shown = text(c, "--help")
         check(not re.search(r" $", shown, re.M), f"{c}: a blank at the end of a line")
         helps = [h for letter, name, h in options(c) if h]
         texts = [h for h in helps if not h.startswith("same as -")]
-        eq(sorted(set(texts)), sorted(texts), f"{c}: a help text twice")
+        eq(sorted(set(texts)), sorted(texts), f"{c}: the same help text twice")
         by_letter = {letter: h for letter, name, h in options(c)}
         for h in helps:
             alias = re.fullmatch(r"same as -(\w): (.*)", h)
             check(not alias or by_letter[alias[1]] == alias[2], f"{c}: the text of another option: {h}")
             check(alias or not re.fullmatch(r"same as -\w", h), f"{c}: does not say what the option does: {h}")
         check("INTERVAL" in shown.splitlines()[0] or "INTERVAL" not in "".join(helps), f"{c}: takes no INTERVAL")
-    check("append" not in text("plot", "--help"), "plot replaces its file")
+    check("append" not in text("plot", "--help"), "the help of plot must not say that it appends")
 
 
 @test("messages: a name that resembles no known name gets no suggestion")
@@ -188,7 +188,7 @@ def _(_m):
             eq((r.code, r.out, r.err.decode()), (2, b"", f"gpustat: {said}\n"), f"{args}")
 
 
-@test("events: a name that no event has is a failure, with the nearest name")
+@test("events: an unknown name is an error, and the nearest name is suggested")
 def _(_m):
     for name, said in (("nosuch", "no event matches 'nosuch'"), ("nosuch*", "no event matches 'nosuch*'"),
                        ("page-falts", "no event matches 'page-falts'; did you mean 'page-faults'?"),
@@ -204,7 +204,7 @@ def _(_m):
     eq((r.code, r.err), (0, b""), "run")
     recs = [json.loads(line) for line in r.out.decode().splitlines()]
     names = [line.split()[0] for line in run(["events", *pmus()]).out.decode().splitlines()]
-    eq([x["name"].split()[0] for x in recs], names, "the same events as in the list")
+    eq([x["name"].split()[0] for x in recs], names, "events of json and of the list")
     for x in recs:
         eq(list(x), ["schema", "kind", "name", "unit", "description", "pmu"], "keys")
         eq((x["schema"], x["kind"]), (1, "event_name"), "schema, kind")
@@ -228,7 +228,7 @@ def _(_m):
             continue
         lines = r.out.decode().splitlines()
         recs = [json.loads(line) for line in run(["oa", *args, *roots, "-j"]).out.decode().splitlines()]
-        check(len(lines) > 10 and len(lines) == len(recs), f"as many records as lines: {len(lines)}, {len(recs)}")
+        check(len(lines) > 10 and len(lines) == len(recs), f"one record for each line: {len(lines)}, {len(recs)}")
         for line, x in zip(lines, recs):
             eq(list(x), ["schema", "kind", *keys], "keys")
             eq((x["schema"], x["kind"]), (1, kind), "schema, kind")
@@ -236,7 +236,7 @@ def _(_m):
             eq(["-" if v is None else str(v) for v in values][:width], line.split()[:width], "the values of the line")
 
 
-@test("doctor: the table has all its columns, also if no record has a remedy")
+@test("doctor: the table has all columns even if no record has a remedy")
 def _(_m):
     roots = ["--proc", f"{HERE}/trees/panthor/proc", "--sys", f"{HERE}/trees/panthor/sys"]
     for more in ([], ["-f", "source,status,detail,remedy"]):

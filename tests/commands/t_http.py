@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# t_http.py PROG - --http: one request on a socket that is passed as by inetd and systemd: valid,
-# slow, huge, malformed, pipelined and half-closed requests. Prints TAP.
+# t_http.py PROG - --http: a socket is passed as inetd and systemd pass it; valid, slow, huge,
+# malformed, pipelined and half-closed requests. Prints TAP.
 # SPDX-License-Identifier: MIT
 import http.client
 import os
@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 
-sys.dont_write_bytecode = True  # no __pycache__ in the source folder
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
 import tap  # noqa: E402
@@ -29,14 +29,14 @@ TYPES = {"prom": "text/plain; version=0.0.4", "openmetrics": "application/openme
 
 def start(end, *args, fmt="prom", fd3=False, **kw):
     args = [PROG, *(args or ROOTS), "-r", "--http", "-o", fmt]
-    if fd3:  # as systemd: descriptor 3 of the process that LISTEN_PID names
+    if fd3:  # systemd passes descriptor 3 to the process that LISTEN_PID names
         args = ["/bin/sh", "-c", f'exec 3<&{end.fileno()} </dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"', "sh", *args]
         return subprocess.Popen(args, pass_fds=[end.fileno()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kw)
     return subprocess.Popen(args, stdin=end, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **kw})
 
 
 def ask(request, *args, chunk=None, pause=0.0, half=False, fmt="prom", fd3=False, read=True):
-    """Sends a request: exit code, HTTP status, head, body, stderr, seconds."""
+    """Sends a request. Returns the exit code, HTTP status, head, body, stderr and seconds."""
     ours, theirs = socket.socketpair()
     began = time.monotonic()
     p = start(theirs, *args, fmt=fmt, fd3=fd3)
@@ -77,7 +77,7 @@ def good(r, fmt="prom"):
 
 
 def masked(body):
-    """The body without the one value that differs from response to response."""
+    """The body without the value that differs between responses."""
     return re.sub(rb"(?m)^(gpustat_self_cpu_seconds_total) [0-9.]+$", rb"\1 N", body)
 
 
@@ -91,7 +91,7 @@ for text in (b"GET / HTTP/1.0\r\n\r\n", b"GET / HTTP/1.1\nHost: x\n\n", b"GET /m
     r = ask(text)
     case(f"{text[:40]!r} is 200", good(r), r)
 r = ask(b"HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-case("HEAD has the head of GET and no body", r[:2] == (0, 200) and r[3] == b"" and TYPES["prom"] in r[2], r)
+case("the response to HEAD has the headers of GET and no body", r[:2] == (0, 200) and r[3] == b"" and TYPES["prom"] in r[2], r)
 for text, want in ((b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n", 404), (b"GET /metrics/ HTTP/1.0\r\n\r\n", 404),
                    (b"GET ?a HTTP/1.0\r\n\r\n", 404),
                    (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", 405), (b"get / HTTP/1.1\r\nHost: x\r\n\r\n", 405),
@@ -100,16 +100,16 @@ for text, want in ((b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n", 404), (b"GET /metrics
                    (b"GET / HTTP/1.0 x\r\n\r\n", 400), (bytes(range(256)) + b"\r\n\r\n", 400),
                    (b"GET / HTTP/1.1\r\nX: " + b"y" * 9000 + b"\r\n\r\n", 431), (b"z" * 200000, 431)):
     r = ask(text)
-    case(f"{text[:36]!r}... is {want}, with a text body", r[1] == want and str(want).encode() in r[3] and r[0] == 0 and
+    case(f"{text[:36]!r}... is answered with {want} and a text body", r[1] == want and str(want).encode() in r[3] and r[0] == 0 and
          "text/plain" in r[2] and (want != 405 or "Allow: GET, HEAD" in r[2]), r)
 r = ask(GET, chunk=1, pause=0.002)
-case("a request that is sent byte by byte", good(r), r)
+case("a request that is sent byte by byte gets a response", good(r), r)
 r = ask(GET + GET + b"x" * 50000)
-case("pipelined requests: only the first has a response, and the connection is not reset", good(r) and r[3].count(b"# TYPE gpustat_clients ") == 1, r[:3])
+case("pipelined requests: only the first gets a response, and the connection is not reset", good(r) and r[3].count(b"# TYPE gpustat_clients ") == 1, r[:3])
 r = ask(GET, half=True)
-case("the client half-closes the connection after the request", good(r), r)
+case("the client half-closes the connection after the request: it gets the response", good(r), r)
 r = ask(GET[:20], half=True)
-case("the client half-closes the connection within the request: 400", r[1] == 400, r)
+case("the client half-closes the connection before the end of the request: 400", r[1] == 400, r)
 r = ask(b"", half=True)
 case("a port probe that sends nothing: no message, exit 0", r[:2] == (0, 0) and r[4] == "", r)
 r = ask(b"", read=False)
@@ -117,8 +117,8 @@ case("the client disconnects before its request: exit 0", r[0] == 0 and r[4] == 
 r = ask(GET, read=False)
 case("the client disconnects before the response: no signal kills gpustat", r[0] in (0, 1), r)
 
-# A response larger than the socket buffer, for a client that reads slowly, stops reading, or
-# disconnects.
+# A response larger than the socket buffer, to clients that read slowly, stop reading, or
+# disconnect.
 with tempfile.TemporaryDirectory() as d:
     os.chmod(d, 0o755)
     m = machine.Machine(os.path.join(d))
@@ -128,7 +128,7 @@ with tempfile.TemporaryDirectory() as d:
         m.fd(pid, 5, machine.dump("i915", pid, *machine.ns(**{f"engine{k}": k for k in range(20)}), pdev=machine.I915))
     large = ["clients", *m.roots()]
     whole = ask(GET, *large)
-    case("a response of more than 1 MB", whole[:2] == (0, 200) and len(whole[3]) > 1 << 20 and whole[3].endswith(b"\n"), whole[:2])
+    case("a response larger than 1 MB is complete", whole[:2] == (0, 200) and len(whole[3]) > 1 << 20 and whole[3].endswith(b"\n"), whole[:2])
 
     def large_answer(f, *more):
         ours, theirs = socket.socketpair()
@@ -165,7 +165,7 @@ with tempfile.TemporaryDirectory() as d:
     case("a client that stops reading: a timeout after 5 s, exit 1", r[0] == 1 and "socket: Operation timed out" in r[2] and r[3] > 4.5, r)
     for how in (disconnects, resets):
         r = large_answer(how)
-        case(f"a client that {how.__name__} within the response: a message, exit 1", r[0] == 1 and "cannot write to the socket: " in r[2] and "timed out" not in r[2], r)
+        case(f"a client that {how.__name__} during the response: a message, exit 1", r[0] == 1 and "cannot write to the socket: " in r[2] and "timed out" not in r[2], r)
 
     def ends(s, p):
         s.recv(8192)
@@ -176,7 +176,7 @@ with tempfile.TemporaryDirectory() as d:
         return n
 
     r = large_answer(ends)
-    case("SIGTERM within the response: the response is completed", r[0] == 0 and abs(r[1] - len(whole[2]) - len(whole[3])) < 20000, r)
+    case("SIGTERM during the response: the response is completed", r[0] == 0 and abs(r[1] - len(whole[2]) - len(whole[3])) < 20000, r)
 
 ours, theirs = socket.socketpair()
 p = start(theirs)
@@ -190,12 +190,12 @@ ours.close()
 r = ask(GET[:30])
 case("an incomplete request: 408 after 5 s", r[1] == 408 and r[5] > 4.5, r)
 r = ask(GET, chunk=1, pause=0.15)
-case("a request of one byte each 0.15 s: 408", r[1] == 408, r)
+case("a request that arrives as one byte every 0.15 s: 408", r[1] == 408, r)
 r = ask(GET, "--proc", "/nonexistent", "--sys", "/nonexistent")
 case("no /proc and no /sys: 500, the reason on stderr, exit 1", r[1] == 500 and r[0] == 1 and "nonexistent" in r[4], r)
 empty = os.path.join(HERE, "trees", "host")
 r = ask(GET, "--proc", f"{empty}/proc", "--sys", f"{empty}/sys")
-case("no device: 200, with the metrics of gpustat itself", r[:2] == (0, 200) and b"gpustat_self_cpu_seconds_total" in r[3], r)
+case("no device: 200, with the metrics about gpustat itself", r[:2] == (0, 200) and b"gpustat_self_cpu_seconds_total" in r[3], r)
 
 with socket.socket() as s:
     s.bind(("127.0.0.1", 0))
@@ -217,10 +217,10 @@ while b := ours.recv(65536):
     answer += b
 ours.close()
 p.wait()
-case("inetd, where stderr is the socket too: the response has no messages",
+case("inetd, which also connects stderr to the socket: the response contains no messages",
      answer.startswith(b"HTTP/1.1 500") and b"gpustat:" not in answer, answer)
 
-# As systemd with Accept=yes: each accepted connection is passed to a new process.
+# Each accepted connection is passed to a new process, as systemd with Accept=yes does.
 with socket.socket() as s:
     s.bind(("127.0.0.1", 0))
     s.listen()
@@ -245,11 +245,11 @@ with socket.socket() as s:
         a = c.getresponse()
         text = a.read()
         c.close()
-    case("three requests as Prometheus sends them", a.status == 200 and a.getheader("Content-Type") == TYPES["prom"] and
+    case("three requests as Prometheus sends them get valid responses", a.status == 200 and a.getheader("Content-Type") == TYPES["prom"] and
          text.endswith(b"\n") and b"gpustat_clients{" in text, a.status, text[:200])
     if shutil.which("curl"):
         r = subprocess.run(["curl", "-sS", "--fail", "-m", "60", f"http://127.0.0.1:{port}/metrics"], capture_output=True)
-        case("a request by curl: the body is that of any other client", r.returncode == 0 and b"gpustat_clients{" in r.stdout and masked(r.stdout) == masked(ask(GET)[3]), r)
+        case("a request by curl gets the same body as other clients", r.returncode == 0 and b"gpustat_clients{" in r.stdout and masked(r.stdout) == masked(ask(GET)[3]), r)
     else:
-        tap.skip("a request by curl: the body is that of any other client", "needs package curl")
+        tap.skip("a request by curl gets the same body as other clients", "needs package curl")
 tap.finish()

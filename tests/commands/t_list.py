@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# t_list.py PROG - gpustat list: a block of at most 80 columns per device, and what of a device it
-# shows. On all trees, and on machines made of files as in tests/machine.py. Prints TAP; exit 0: all
-# passed.
+# t_list.py PROG - gpustat list: a block of at most 80 columns per device, and the fields in it.
+# Runs on all trees, and on file trees made by tests/machine.py. Prints TAP; exit 0 if all tests
+# pass.
 # SPDX-License-Identifier: MIT
 import os
 import re
@@ -31,7 +31,7 @@ def trees():
 
 
 def blocks(text):
-    """For each device: its title, and a dict of its rows; the lines of a row are joined."""
+    """Parses blocks: for each device its title, and a dict of its rows; the lines of a row are joined."""
     got = []
     for block in text.rstrip("\n").split("\n\n"):
         first, *lines = block.split("\n")
@@ -57,7 +57,7 @@ def listed(m, *args):
     return blocks(printable(r.out))
 
 
-@test("all trees: at most 80 columns; device, name, driver, address, state and nodes are those of json")
+@test("all trees: at most 80 columns; device, name, driver, address, state and nodes equal those of json")
 def _(_m):
     has_blocks()
     for tree, roots in trees():
@@ -96,7 +96,7 @@ def _(m):
         check(m.run("list", "-o", fmt).out.startswith(b'{"schema"' if fmt == "json" else b"time,dt"), fmt)
 
 
-@test("unknown, zero and usual values are not printed")
+@test("unknown, zero and default values are not printed")
 def _(m):
     has_blocks()
     m.device("i915", machine.I915)
@@ -109,7 +109,7 @@ def _(m):
     eq(listed(m, "-f", "driver,engine", "-o", "block"), [("card0", {"driver": "i915", "engines": rows["engines"]})], "-f with -o block")
 
 
-@test("long lists are wrapped after an item, long items after a word; a longer word stays whole")
+@test("long lists are wrapped between items, long items between words; a long word is not divided")
 def _(m):
     has_blocks()
     lines = [f"drm-engine-{c * 20}:\t5 ns" for c in "abcdefgh"] + [f"drm-engine-{'x' * 90}:\t5 ns"]
@@ -123,7 +123,7 @@ def _(m):
         check(not x.endswith(" "), f"a blank at the end: {x!r}")
 
 
-@test("hostile names and texts stay printable, and rows stay rows")
+@test("hostile names and texts are printed without control characters, and do not add rows")
 def _(m):
     has_blocks()
     for i, name in enumerate((b"a\x1b[31mb", b"\xff\xfe", "é中".encode() * 9, b"a, b; c", b"x" * 200)):
@@ -134,7 +134,7 @@ def _(m):
     eq([unicodedata.category(c) for c in text if unicodedata.category(c) == "Cc" and c != "\n"], [], "control characters")
 
 
-@test("-o block also shows samples")
+@test("-o block prints a block for each sample")
 def _(m):
     has_blocks()
     m.device("i915", machine.I915)

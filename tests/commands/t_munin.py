@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# t_munin.py PROG - gpustat munin, alone and run by the real munin-run. Prints TAP; exit 0: all
-# passed.
+# t_munin.py PROG - gpustat munin, run alone and by the real munin-run. Prints TAP; exit 0 if all
+# tests pass.
 # SPDX-License-Identifier: MIT
 import os
 import re
@@ -78,7 +78,7 @@ def _(_m):
     eq((got["gpustat_busy"]["card0_busy"], got["gpustat_temp"]["card0_temp_edge"]), ({"value": "37.0"}, {"value": "52.0"}), "values")
 
 
-@test("engines whose names become equal are separate fields")
+@test("engines have separate fields if their names become equal after replacement of characters")
 def _(m):
     one_client(m, text=dump("i915", 7, *[f"drm-engine-{n}:\t0 ns" for n in ("a-b", "a_b", "a.b", "x" * 90, "x" * 91)], pdev=I915))
     got, config = graphs(ask("--window", "1ms", *m.roots())), graphs(ask("config", *m.roots()))
@@ -88,7 +88,7 @@ def _(m):
     check("card0 a-b" in labels and len(set(labels)) == len(labels), f"{labels}")
 
 
-@test("too many fields: those left out are counted, and are equal in config and values")
+@test("too many fields: config and values leave out the same ones, and report their number")
 def _(m):
     for d in range(3):
         pdev = f"0000:{d + 1:02x}:00.0"
@@ -100,22 +100,22 @@ def _(m):
         check(r.code == 0 and re.search(rb"values of a graph: room for [0-9]+ only, [0-9]+ left out", r.err), f"{r.err!r}")
         outs.append(graphs(r.out))
     config_fits(*outs)
-    eq(len(outs[1]["gpustat_busy"]), 1025, "fields, and what the graph itself has")
+    eq(len(outs[1]["gpustat_busy"]), 1025, "fields, and the entry of the graph itself")
 
 
-@test("an unknown value is U: busy of a suspended device, power without a second reading; a negative temperature is printed")
+@test("an unknown value is U: busy of a suspended device, power without a second reading; temperatures may be negative")
 def _(m):
     dev = m.device("i915", I915, files={"hwmon/hwmon0/name": "i915\n", "hwmon/hwmon0/energy1_input": "nonsense\n", "hwmon/hwmon0/temp1_input": "-5500\n"})
     got = graphs(ask("--window", "1ms", *m.roots()))
     eq(got["gpustat_temp"]["card0_temp_temp1"]["value"], "-5.5", "below zero")
-    eq((set(got), set(graphs(ask("config", *m.roots())))), ({"gpustat_temp", "gpustat_clients"},) * 2, "energy that is no number has no field")
+    eq((set(got), set(graphs(ask("config", *m.roots())))), ({"gpustat_temp", "gpustat_clients"},) * 2, "energy that is not a number has no field")
     for text, want in (("3000000\n", 4), ("nonsense\n", "U"), ("", "U")):
         energy = m.write(f"{dev}/hwmon/hwmon0/energy1_input", "1000000\n")
         with m.driven("munin", "--window", "0.5") as p:
             check(p.sleep(), "no window")
             rewrite(energy, text)
             p.wake()
-            check(not p.sleep(), "a second window")
+            check(not p.sleep(), "munin measured in a second window")
         value = graphs(p.out)["gpustat_power"]["card0_power_card"]["value"]
         check(value == "U" if want == "U" else abs(float(value) - want) < 0.01, f"second reading {text!r}: {value}")
     eq(graphs(ask("--window", "1ms", *tree("xe-suspended")))["gpustat_busy"]["card0_busy"]["value"], "U", "asleep")
@@ -131,8 +131,8 @@ def _(m):
 
 
 def averages(m, first, second, f):
-    """Calls first, then second: busy of render in the output of second, and its limits, in
-    percent."""
+    """Calls first, then second. Returns the busy share of render in the output of second, and its
+    limits, in percent."""
     begun = time.monotonic()
     first()
     time.sleep(0.6)
@@ -142,7 +142,7 @@ def averages(m, first, second, f):
     return float(graphs(out)["gpustat_busy"]["card0_render"]["value"]), 29.9 / took, 51
 
 
-@test("a value is the average since the last run for values; a run for config does not matter")
+@test("a value is the average since the last run that printed values; a run of config does not change that")
 @machine.live
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=0), pdev=I915))
@@ -159,7 +159,7 @@ def _(m):
 # --- munin-run ------------------------------------------------------------------------------------
 
 def munin_run(m, *args):
-    """Runs the plugin of contrib/munin by munin-run; its output."""
+    """Runs the plugin of contrib/munin with munin-run. Returns the output."""
     if not shutil.which("munin-run"):
         raise Skip("package munin-node is missing")
     machine.as_root()
@@ -177,9 +177,9 @@ def munin_run(m, *args):
     return p.stdout
 
 
-@test("munin-run: autoconf, config and values; averages between two runs, from the state in its folder")
+@test("munin-run: autoconf, config and values; averages between two runs come from the state file in munin's folder")
 @machine.live
-def _(m):  # one test: all plugins of root share this folder
+def _(m):  # a single test, because all plugins of root share this folder
     why = tap.lacks(machine.PROG, ["munin"])
     if why:
         raise Skip(why)

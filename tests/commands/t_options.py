@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# t_options.py PROG - the options of the live commands, and the devices that they select.
-# The machines are made of files, see tests/machine.py. Prints TAP.
+# t_options.py PROG - the options of the live commands, and the devices that these options select.
+# The machines are file trees, see tests/machine.py. Prints TAP.
 # SPDX-License-Identifier: MIT
 import csv
 import io
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True  # no __pycache__ in the source folder
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import tap  # noqa: E402
 import clock  # noqa: E402
@@ -20,7 +20,7 @@ from machine import (AMD, FORMATS, I915, Skip, XE, busy, check, dump, eq, near, 
                      one_client, parse_json, rewrite, run, strict, test, three, val, writer)
 
 
-@test("options: one-shot: one record per device, in order, after one window")
+@test("options: a one-shot run prints one record per device, in order, after one window")
 def _(m):
     three(m)
     with m.driven("-w", "0.3", "-o", "json") as p:
@@ -28,24 +28,24 @@ def _(m):
     eq(p.code, 0, f"exit code ({p.err!r})")
     eq([d["dev"] for d in parse_json(p.out)], ["card0", "card1", "accel0"], "devices")
     eq(len(sleeps), 1, "sleeps")
-    near((p.now - p.began) / clock.NS, 0.3, 0.001, "seconds that it takes")
+    near((p.now - p.began) / clock.NS, 0.3, 0.001, "duration of the run in seconds")
     for d in parse_json(p.out):
         near(d["dt"], 0.3, 0.001, "dt")
     eq(len(m.run("-H").out.splitlines()), 3, "lines")
 
 
-@test("options: 0.1 5 prints five records and takes half a second")
+@test("options: the words 0.1 5 print five records in half a second")
 def _(m):
     one_client(m)
     with m.driven("0.1", "5", "-o", "json") as p:
         p.to_end()
-    near((p.now - p.began) / clock.NS, 0.5, 0.001, "seconds that it takes")
+    near((p.now - p.began) / clock.NS, 0.5, 0.001, "duration of the run in seconds")
     eq(len(parse_json(p.out)), 5, "records")
     for args in (["-i", "0.1", "-c", "5"], ["--interval=100ms", "-n5"], ["-i100ms", "--count", "5"]):
         eq(len(parse_json(m.run(*args, "-o", "json").out)), 5, f"records of {args}")
 
 
-@test("options: -i 1 2: the word is the count")
+@test("options: -i 1 2: the word 2 is the count")
 def _(m):
     one_client(m)
     for args in (["-i", "0.1", "2"], ["2", "-i", "0.1"], ["--interval=0.1", "2"]):
@@ -53,7 +53,7 @@ def _(m):
     eq((m.run("-i", "0.1", "2", "3").code, m.run("-i", "0.1", "1s").code), (2, 2), "exit codes")
 
 
-@test("options: -j is -o json for each command that has -o")
+@test("options: -j is the same as -o json for each command that has -o")
 def _(m):
     three(m)
     for args in (["-r"], ["procs", "-r"], ["cgroups", "-r"], ["list"], ["doctor"], ["host", "-w", "1ms", "-f", "cpu/all/util"],
@@ -71,10 +71,10 @@ def _(m):
         sleeps = p.to_end(late=lambda k: k % 7 * 0.003)  # a late sample does not delay the next one
     eq(on_grid(sleeps, 0.05), list(range(200)), "samples")
     for a, b in zip(*[iter(parse_json(p.out))] * 2):
-        near(b["dt"], b["time"] - a["time"], 0.001, "dt against the clock")
+        near(b["dt"], b["time"] - a["time"], 0.001, "dt compared with the clock")
 
 
-@test("options: intervals that a late sample misses are skipped, and dt is the real interval")
+@test("options: after a late sample the missed intervals are skipped, and dt is the real interval")
 def _(m):
     one_client(m)
     for late, skipped in ((0.05, 0), (0.09, 0), (0.11, 1), (0.73, 4), (0.6, 3), (2, 10)):
@@ -84,12 +84,12 @@ def _(m):
         recs = parse_json(p.out)
         eq(len(recs), 6, "records")
         for a, b in zip(recs, recs[1:]):
-            near(b["dt"], b["time"] - a["time"], 0.001, "dt against the clock")
-        near(recs[2]["dt"], 0.2 + late, 0.001, "dt of the late one")
+            near(b["dt"], b["time"] - a["time"], 0.001, "dt compared with the clock")
+        near(recs[2]["dt"], 0.2 + late, 0.001, "dt of the late sample")
         check(all(r["dt"] > 0.099 for r in recs), f"bunched: {[r['dt'] for r in recs]}")
 
 
-@test("options: -r prints the kernel's counters after one reading, without dt")
+@test("options: -r prints the counters of the kernel after one reading, with dt null")
 def _(m):
     three(m)
     with m.driven("-r", "-w", "9", "-o", "json") as r:
@@ -101,7 +101,7 @@ def _(m):
     check("util" not in d["card0"]["engine"]["render"] or d["card0"]["engine"]["render"]["util"] is None, "util")
 
 
-@test("options: -r with an interval prints the counters of clients, devices and cgroups each time")
+@test("options: -r with an interval prints the counters of clients, devices and cgroups in each sample")
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=1e9), "drm-cycles-render:\t500", pdev=I915))
     more = dump("i915", 7, *ns(render=1.5e9), "drm-cycles-render:\t700", pdev=I915)
@@ -123,7 +123,7 @@ def _(m):
         eq([r["dev"] for r in m.json("list", "-d", sel)], want, f"list -d {sel}")
 
 
-@test("options: -d takes each spelling of a PCI address, of a driver and of a node, in every command that has it")
+@test("options: every command that has -d accepts each spelling of a PCI address, a driver and a node")
 def _(m):
     three(m)
     m.device("i915", "000f:00:0e.0", card=3, render=131)
@@ -186,7 +186,7 @@ def _(m):
         eq(out.count(rows[0][0].encode() + b","), 1, "headers")
 
 
-@test("options: one-shot: one scan of /proc, and fdinfo is opened once for both readings")
+@test("options: a one-shot run scans /proc once, and opens fdinfo once for both readings")
 @machine.live
 def _(m):
     if not shutil.which("strace"):
@@ -199,11 +199,11 @@ def _(m):
         raise Skip(f"strace: {r.stderr[-80:]!r}")
     with open(log, encoding="utf-8", errors="replace") as f:
         lines = f.read().splitlines()
-    eq(sum("10/fd\"" in x for x in lines), 1, "times that fd/ is opened")
-    eq(sum("10/fdinfo/5\"" in x for x in lines), 1, "times that the fdinfo file is opened")
+    eq(sum("10/fd\"" in x for x in lines), 1, "number of times that fd/ is opened")
+    eq(sum("10/fdinfo/5\"" in x for x in lines), 1, "number of times that the fdinfo file is opened")
 
 
-@test("a device that is bound to another driver has that driver's name and files")
+@test("a device that is bound to another driver gets the name and files of the new driver")
 def _(m):
     dev = m.device("i915", I915, files={"tile0/gt0/freq0/act_freq": "300\n"})
     m.device("xe", XE, card=1, render=129)
@@ -222,16 +222,16 @@ def _(m):
             os.rename(m.path(n), m.path("sys/class/drm", n))
     s = m.live(steps=[None, unbind, bind, None])
     eq([[r["driver"] for r in x if r["dev"] == "card0"] for x in s], [["i915"], [], ["xe"], ["xe"]], "driver")
-    eq(s[3][0]["freq"]["gt0"]["act"], 300000000, "clock, of a file of the new one's")
-    eq([x[0]["engine"]["render"]["capacity"] for x in (s[0], s[3])], [2, 1], "engines that the old one counted")
+    eq(s[3][0]["freq"]["gt0"]["act"], 300000000, "clock, from a file of the new driver")
+    eq([x[0]["engine"]["render"]["capacity"] for x in (s[0], s[3])], [2, 1], "capacity of render with the old and the new driver")
 
 
 R = "v3d's own counter of the whole device"
 
 
 def v3d_live(m, *args):
-    """Four samples of a v3d whose counter grows by 1000 ns in each and cannot be read in the third:
-    the values."""
+    """Takes four samples of a v3d whose counter grows by 1000 ns in each and cannot be read in the
+    third. Returns the values."""
     dev = m.device("v3d", files={"gpu_stats": "queue\ttimestamp\tjobs\truntime\nbin\t1\t1\t5000\n"})
     m.fd(10, 5, dump("v3d", 7, *ns(bin=70)))
 
@@ -240,17 +240,17 @@ def v3d_live(m, *args):
     return [x[0]["value"] for x in m.live(*args, steps=[at(6000), at(7000), at(0), at(9000)])]
 
 
-@test(f"{R}: counters: it is used, and where it is unknown, the sum over clients is not")
+@test(f"{R}: counters uses it; while it is unknown the value is null, not the sum over clients")
 def _(m):
     eq(v3d_live(m, "counters", "drm/card0/bin/busy_time"), [1000, 2000, None, 4000], "busy_time")
 
 
-@test(f"{R}: stat: an unreadable counter is not counted, not 0")
+@test(f"{R}: while it is unreadable, the value in stat is null, not 0")
 def _(m):
     eq(v3d_live(m, "stat", "-e", "gpu0/bin/"), [1000, 1000, None, 2000], "value")
 
 
-@test("a client that removes its name has no name")
+@test("a client whose name is removed has no name afterwards")
 def _(m):
     m.device("amdgpu", XE)
     f = m.fd(10, 5, dump("amdgpu", 7, *ns(gfx=5), pdev=XE, name="old"))
@@ -271,7 +271,7 @@ def _(m):
             os.unlink(m.path(f"sys/dev/char/{n}"))
         shutil.rmtree(m.path(xe))
     s = m.live(steps=[None, unplug, None])
-    eq([x[0]["dev"] for x in s], ["card0"] * 3, "the other device")
+    eq([x[0]["dev"] for x in s], ["card0"] * 3, "records of the other device")
     check(all(r["state"] != "suspended" for x in s for r in x), "state")
 
 
@@ -279,13 +279,13 @@ def _(m):
 def _(m):
     three(m)
     eq([(r["dev"], r["client"]) for r in m.json("clients")],
-       [("card0", 6), ("card0", 7), ("card1", 9), ("accel0", 4)], "all, by device, then client")
+       [("card0", 6), ("card0", 7), ("card1", 9), ("accel0", 4)], "all clients, sorted by device, then by client")
     eq([r["client"] for r in m.json("clients", "-p", "20")], [6, 9], "-p 20")
     eq([r["client"] for r in m.json("clients", "-p", "20", "-p", "30")], [6, 9, 4], "-p 20 -p 30")
     eq([r["client"] for r in m.json("clients", "-C", "zeta")], [7], "-C zeta")
     eq([r["client"] for r in m.json("clients", "--comm=beta")], [4], "--comm=beta")
     r = m.run("clients", "-p", "999", "-w", "0.02", "-o", "json")
-    eq(r.out, b"", "-p of none")
+    eq(r.out, b"", "-p with a PID without clients")
 
 
 @test("options: -k limits the records of a sample, -s sorts them")
@@ -297,7 +297,7 @@ def _(m):
     eq([r["comm"] for r in m.json("clients", "-s", "comm")], ["alpha", "alpha", "beta", "zeta"], "-s comm")
     most, = m.json("clients", "-s", "memory.resident", "-k", "1", "-d", "card0")
     eq(most["client"], 6, "-s memory.resident")
-    eq([len(x) for x in m.live("clients", "-k1", steps=[None, None], interval=0.1)], [1, 1], "-k is for each sample")
+    eq([len(x) for x in m.live("clients", "-k1", steps=[None, None], interval=0.1)], [1, 1], "-k limits each sample")
 
 
 @test("options: -1 prints all devices on one line")
@@ -335,7 +335,7 @@ def _(m):
     eq(m.json("-t", "none")[0]["time"], None, "none")
     iso = m.json("-t", "iso")[0]["time"]
     check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)", iso), f"iso {iso}")
-    check(not re.search(rb"\d\d:\d\d:\d\d", m.run("-t", "none", "-w", "0.02").out), "a time in a line without")
+    check(not re.search(rb"\d\d:\d\d:\d\d", m.run("-t", "none", "-w", "0.02").out), "a time in a line with -t none")
     for fmt in FORMATS:
         for how in ("none", "epoch", "iso", "mono"):
             eq(m.run("-t", how, "-w", "0.01", "-o", fmt).code, 0, f"-t {how} -o {fmt}")
@@ -359,7 +359,7 @@ def _(m):
         check(b"card0" in r.out, f"{fmt}: {r.out!r}")
 
 
-@test("options: a field whose instance no device has is named once, with the nearest name, and the exit code is 1")
+@test("options: a field with an instance that no device has: one message with the nearest name, exit 1")
 def _(m):
     machine.feature("plain")
     one_client(m)  # i915: render
@@ -381,7 +381,7 @@ def _(m):
         eq((r.code, r.err), (0, b""), f"{args}: exit code, messages")
 
 
-@test("options: a field that appears during the run is not an error in the end")
+@test("options: a field that appears only during the run does not make the run fail")
 def _(m):
     machine.feature("plain")
     f = one_client(m)
@@ -391,10 +391,10 @@ def _(m):
     eq((p.code, p.err), (0, b"gpustat: 'engine.video.busy': no device has this field; the nearest name is engine.render.busy\n"),
        "exit code, messages")
     eq(p.out.splitlines()[0], b"dev,engine.video.busy", "header")
-    check(p.out.splitlines()[-1] != b"card0,", f"the column stays empty: {p.out!r}")
+    check(p.out.splitlines()[-1] != b"card0,", f"the column is still empty at the end: {p.out!r}")
 
 
-@test("options: csv and plain: what appears after the header is named once; line prints one more header")
+@test("options: csv and plain report a field that appears after the header once; line prints a new header")
 def _(m):
     machine.feature("plain")
     f = one_client(m)
@@ -426,7 +426,7 @@ def _(m):
     s = m.live("-S", steps=[step(3e7), step(1e8), step(1.1e8)])
     recs = [r for x in s for r in x]
     plain, last = recs[:3], recs[3:]
-    eq(len(last), 3, f"records behind the samples (all: {len(recs)})")
+    eq(len(last), 3, f"records after the samples (all: {len(recs)})")
     b = [busy(r, "render") for r in plain]
     got = [busy(r, "render") for r in last]
     near(got[0], min(b), 0.01, "min")
@@ -434,7 +434,7 @@ def _(m):
     near(got[2], max(b), 0.01, "max")
 
 
-@test("options: -q omits messages, -v adds some")
+@test("options: -q suppresses messages, -v prints additional ones")
 def _(m):
     r = m.run("-q")
     eq((r.code, r.out, r.err), (3, b"", b""), "-q without a device")
@@ -443,7 +443,7 @@ def _(m):
     for d in ("fd", "fdinfo"):
         os.chmod(m.path(f"proc/20/{d}"), 0)
     r = m.run("-v", "-w", "0.02", nobody=True)
-    check(r.code == 0 and b"1" in r.err, f"-v with a process that refuses: {r!r}")
+    check(r.code == 0 and b"1" in r.err, f"-v with an unreadable process: {r!r}")
     r = m.run("clients", "-w", "0.02", nobody=True)
     eq((r.code, r.out.count(b"\n") <= 1), (4, True), f"all denied ({r!r})")
 
@@ -458,9 +458,9 @@ def _(m):
             check(word in r.out, f"{args}: no {word} in the help")
         for word in (b"cgroups ", b"list ", b"fdinfo "):
             eq(word in r.out, args[0] != "clients", f"{args}: {word} in the help")
-        eq(b"--sys" in r.out, args[0] == "clients", f"{args}: an option that is seldom used")
+        eq(b"--sys" in r.out, args[0] == "clients", f"{args}: the help of a command lists all options, --help only the common ones")
         check(all(len(x) <= 80 for x in r.out.splitlines()), "a long line in the help")
-    check(b"gpustat list [OPTIONS]" in m.run("list", "-h").out, "a blank behind `list`")
+    check(b"gpustat list [OPTIONS]" in m.run("list", "-h").out, "the usage line of list")
     check(re.fullmatch(rb"gpustat \S+\nfeatures: .+\n(not built in: .+\n)?", m.run("-V").out), "-V")
     eq(m.run("--version").out, m.run("-V").out, "--version")
     eq(len(parse_json(m.run("-rojson").out)), 3, "-rojson")
@@ -472,7 +472,7 @@ def _(m):
     eq(len(parse_json(run(["fdinfo", "-o", "json", "--", os.path.basename(f)], cwd=m.base).out)), 1, "--")
 
 
-@test("options: no client and no cgroup is not an error")
+@test("options: a machine without clients and cgroups is not an error")
 def _(m):
     m.device("i915", I915)
     for args in (["clients"], ["cgroups"]):

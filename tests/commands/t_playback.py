@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# t_playback.py PROG [--bless] - top --replay: a recorded run on a pty. Its screens are compared with
-# golden/top-replay-*.want. Prints TAP; exit 0: all passed.
+# t_playback.py PROG [--bless] - top --replay: shows a recorded run on a pty. Its screens are
+# compared with golden/top-replay-*.want. Prints TAP; exit 0 if all tests pass.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -22,7 +22,7 @@ START = 1763611200  # 2025-11-20 04:00:00 UTC
 
 
 def device(at, n=0, busy=37.0, dt=1.0, **more):
-    """A record as -o json writes it, with an invented device."""
+    """Returns a record of an invented device in the form of -o json."""
     return {"schema": 1, "kind": "device", "time": at, "dt": dt, "dev": f"card{n}", "driver": "amdgpu", "pdev": f"0000:{3 + n:02x}:00.0",
             "name": None, "state": "active", "clients": 2, "unreadable": 0, "dropped": 0, "busy": busy, "used": 3 << 30,
             "engine": {"gfx": {"busy": busy, "capacity": 1, "util": None, "freq": None}, "dma": {"busy": None, "capacity": 1}},
@@ -42,7 +42,7 @@ def lines(records):
 
 
 def run(n=6, step=0.2, devices=2, clients=3):
-    """Samples of devices, and of clients that a second run writes a little later."""
+    """Returns samples of devices, and of clients that a second run writes a little later."""
     out = []
     for i in range(n):
         at = START + i * step
@@ -89,7 +89,7 @@ def press(p, keys, want=None):
 
 
 def brief(p):
-    """Reads for a moment: a program that plays is never idle."""
+    """Reads output for a short time, because the program is never idle during playback."""
     end = time.monotonic() + 0.15
     while time.monotonic() < end and p.read(0.02) != b"":
         pass
@@ -113,7 +113,7 @@ def screens():
 
 
 def pace():
-    """A run of 2 s takes 2 s; x4 takes a quarter of it; pause stops it."""
+    """A run of 2 s is played in 2 s, at speed x4 in 0.5 s; a pause stops it."""
     with File(run(n=11)) as path:
         for keys, least, most in (("", 1.8, 20), ("++", 0.3, 1.6)):
             with play(path) as p:
@@ -137,7 +137,7 @@ def pace():
 
 
 def gaps():
-    """A run that was appended an hour later, a clock that was set back, and records without a time."""
+    """Playback of a run appended an hour later, of a clock set back, and of records without a time."""
     late = lines([device(START + i * 0.2 + 3600, busy=50.0 + i, dt=0.2) for i in range(3)])
     back = lines([device(START - 50 + i * 0.2, busy=70.0 + i, dt=0.2) for i in range(3)])
     for name, text in (("later", run(3) + late), ("back", run(3) + back)):
@@ -181,7 +181,7 @@ def keys():
 
 
 def follows():
-    """The cursor stays on its client while the order changes."""
+    """The cursor stays on its client when the order changes."""
     text = lines([client(START + i, 100 + k, busy=float((k + i) % 3)) for i in range(3) for k in range(3)])
     with File(text) as path, play(path) as p:
         p.until("x1")
@@ -287,7 +287,7 @@ def malformed():
             check("card0" in s and (f"{bad} malformed" in title(p)) == (bad > 0), f"{name}: {title(p)}")
             press(p, "0")
             press(p, "$,,,..")
-            check((f"  {bad} malformed" in title(p)) == (bad > 0), f"{name}: each counts once: {title(p)}")
+            check((f"  {bad} malformed" in title(p)) == (bad > 0), f"{name}: each malformed line is counted once: {title(p)}")
             p.send(b"q")
             out = p.all().decode()
             check((f"{bad} malformed lines" in out) == (bad > 0), f"{name}: {out[-200:]!r}")
@@ -295,7 +295,7 @@ def malformed():
 
 
 def hostile():
-    """Any names, numbers and depths; and single bytes that are changed."""
+    """Playback survives any names, numbers and depths of nesting, and the change of single bytes."""
     evil = ["\x1b[2J", "\u202e", "日本語", "a\nb\tc", "\\u0000", "x" * 5000, "", "\ud800", "é" * 40]
     rows = []
     for i, name in enumerate(evil * 3):
@@ -329,7 +329,7 @@ def hostile():
 
 
 def crowds():
-    """20 000 clients and 600 devices: as many as there is room for, and how many were dropped."""
+    """Of 20 000 clients and 600 devices those that fit are shown, and the others are counted."""
     text = lines([device(START, n) for n in range(600)] + [client(START, 1000 + k, f"c{k}") for k in range(20000)] + [device(START + 1)])
     with File(text) as path, play(path, 100) as p:
         p.until("512 devices")
@@ -337,13 +337,13 @@ def crowds():
         check(re.search(r"512 devices  16384 clients  \d+ dropped", title(p)), title(p))
         since = time.monotonic()
         press(p, "G")
-        check("16384/16384" in p.text(), "the last one")
+        check("16384/16384" in p.text(), "the cursor is on the last client")
         check(time.monotonic() - since < 5, "moving the cursor is not slow")
         eq(p.end(), 0, "exit code")
 
 
 def huge():
-    """A file of 300 MB: the last sample is there at once, in little memory."""
+    """The last sample of a file of 300 MB is shown at once, with little memory."""
     with t_top.Folder() as base:
         path = os.path.join(base, "run.json")
         some = [lines([device(START + i, n, busy=float(i % 100)) for n in range(2)]) for i in range(1000)]
@@ -358,7 +358,7 @@ def huge():
             check(" END " in press(p, "$") and "77.0%" in p.text(), f"the end: {p.text()[:200]}")
             took = time.monotonic() - since
             check(took < 10, f"took {took} s")
-            check(re.search(r"card0 .*99\.0%", (press(p, ","), p.text())[1]), f"the one before: {p.text()[:200]}")
+            check(re.search(r"card0 .*99\.0%", (press(p, ","), p.text())[1]), f"the sample before the last: {p.text()[:200]}")
             press(p, "0")
             check(" 0%" in title(p), title(p))
             with open(f"/proc/{p.child.pid}/status", encoding="ascii") as f:
@@ -369,19 +369,19 @@ def huge():
 
 
 def large_sample():
-    """A sample that is longer than one look back."""
+    """A sample that is longer than the block that is read when playing backwards."""
     text = lines([x for i in range(3) for x in [device(START + i, busy=float(i))] + [client(START + i, 1000 + k, "x" * 200) for k in range(3000)]])
     with File(text) as path, play(path) as p:
         press(p, " ")
         press(p, "$", " 2.0%")
         check("3000 clients" in title(p) and "card0" in p.text(), f"the last: {p.text()[:200]}")
         press(p, ",", " 1.0%")
-        check("3000 clients" in title(p) and " 1.0%" in p.text(), f"the one before: {p.text()[:200]}")
+        check("3000 clients" in title(p) and " 1.0%" in p.text(), f"the sample before the last: {p.text()[:200]}")
         eq(p.end(), 0, "exit code")
 
 
 def grows():
-    """Bytes that another process appends to the file remain after the end of the run."""
+    """Records that another process appends to the file are shown after the end of the run."""
     with File(run(2)) as path, play(path) as p:
         at_end(p)
         with open(path, "a", encoding="ascii") as f:
@@ -392,7 +392,7 @@ def grows():
 
 
 def confined():
-    """No file but the recording is opened, as root and as another user, without /proc and /sys."""
+    """Opens only the recording, as root and as another user, without /proc and /sys."""
     if not t_top.shutil.which("strace"):
         return "package strace"
     with File(run(2)) as path:
@@ -407,19 +407,19 @@ def confined():
         check("seccomp(SECCOMP_SET_MODE_FILTER" in said or "PR_SET_SECCOMP" in said, "a filter of system calls")
         at = said.index(os.path.basename(path) + '", O_RDONLY')
         later = [x for x in said[at + 200:].splitlines() if "openat(" in x]
-        check(not later, f"nothing is opened after it: {later}")
+        check(not later, f"files that are opened after the filter: {later}")
     return None
 
 
 def main():
     start = time.monotonic()
-    tests = [(screens, "screens of 60, 80 and 132 columns are equal to the golden ones"), (pace, "a run is played at its pace, faster, slower; pause"),
-             (gaps, "appended runs, a clock that was set, records without times"), (keys, "keys: next, back, first, last; sort and filter"),
-             (follows, "the cursor follows its client"), (kinds, "devices, clients, processes; other kinds are skipped"),
-             (identities, "the name of a device, or its slot if two have the same name"), (options, "options select devices, clients and order"),
-             (refusals, "files that are not a recorded run, no terminal"), (malformed, "malformed lines and a cut last line are counted"),
-             (hostile, "hostile names, numbers and bytes"), (crowds, "20 000 clients and 600 devices"), (huge, "a file of 300 MB"),
-             (large_sample, "samples of megabytes"), (grows, "a file that grows"), (confined, "only the recording is opened")]
+    tests = [(screens, "screens of 60, 80 and 132 columns equal the golden files"), (pace, "a run is played at its own speed, faster, slower, and paused"),
+             (gaps, "appended runs, a clock that was set back, records without times"), (keys, "keys: next, back, first, last; sort and filter"),
+             (follows, "the cursor follows its client"), (kinds, "records of devices, clients and processes are shown; other kinds are skipped"),
+             (identities, "a device is identified by its name, or by its slot if two have the same name"), (options, "options select devices, clients and order"),
+             (refusals, "files that are not a recorded run, and a missing terminal, are refused"), (malformed, "malformed lines and a cut last line are counted"),
+             (hostile, "hostile names, numbers and bytes do no harm"), (crowds, "of 20 000 clients and 600 devices those without room are counted"), (huge, "the end of a file of 300 MB is shown at once"),
+             (large_sample, "samples of several megabytes are shown"), (grows, "records that are appended to the file are shown"), (confined, "only the recording is opened")]
     for f, name in tests:
         if os.environ.get("ONLY", "") not in f.__name__:
             continue

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # t_sink.py PROG - destinations of output and times of samples: files that are replaced completely
-# or not at all, datagrams, samples for lines of standard input, samples aligned to the wall clock,
-# summaries of readings; each with its errors. Prints TAP.
+# or not at all, datagrams, one sample per line of standard input, samples aligned to the wall
+# clock, summaries of several readings; each with its errors. Prints TAP.
 # SPDX-License-Identifier: MIT
 import contextlib
 import fcntl
@@ -19,7 +19,7 @@ import tempfile
 import time
 import traceback
 
-sys.dont_write_bytecode = True  # no __pycache__ in the source folder
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import clock  # noqa: E402
 import machine  # noqa: E402
@@ -46,7 +46,7 @@ def test(name):
 
 
 def whole(text):
-    """True if an exposition is complete: it has the metric family that is always the last."""
+    """True if an exposition is complete: it contains the metric family that is always printed last."""
     return text.endswith(b"\n") and b"gpustat_self_cpu_seconds_total " in text
 
 
@@ -66,7 +66,7 @@ def old(d):
 
 
 def made_machine(d):
-    """A machine in a folder beside d, because d must contain only the output."""
+    """Makes a machine in a folder beside d, because d must contain only the output."""
     return Machine(tempfile.mkdtemp(dir=os.path.dirname(d)))
 
 
@@ -82,12 +82,12 @@ def append(path, *args, **kw):
 
 
 def limited(n):
-    """For a child: no file may be larger than n bytes, as if the disk were full."""
+    """Limits the size of files to n bytes in a child process, which has the effect of a full disk."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n, n))
 
 
-@test("after a full disk the next run's first record begins on a new line")
+@test("after a run that filled the disk, the first record of the next run begins on a new line")
 def _(d):
     machine.feature("plain")
     path = os.path.join(d, "run.json")
@@ -100,7 +100,7 @@ def _(d):
     eq(parse_json(lines[1] + b"\n"), parse_json(lines[2] + b"\n"), "records")
 
 
-@test("standard output that is appended to begins on a new line, too; a pipe and a new file do not")
+@test("records appended to standard output begin on a new line too; a pipe and a new file get no extra newline")
 def _(d):
     machine.feature("plain")
     path = os.path.join(d, "log")
@@ -114,7 +114,7 @@ def _(d):
     check(run([*ONCE, "-H", "-t", "none"]).out.startswith(b"card0"), "a pipe")
 
 
-@test("--log-fd to a file that is appended to begins on a new line")
+@test("--log-fd with a file that is appended to: the output begins on a new line")
 def _(d):
     path = os.path.join(d, "log")
     with open(path, "wb") as f:
@@ -127,7 +127,7 @@ def _(d):
     check(read(path).startswith(b"cut\n{"), f"{read(path)!r}")
 
 
-@test("nothing is added to a cut file if there is no record")
+@test("a file with an incomplete last line is not changed if there is no record")
 def _(d):
     path = os.path.join(d, "log")
     with open(path, "wb") as f:
@@ -136,7 +136,7 @@ def _(d):
     eq(read(path), b"cut", "content")
 
 
-@test("CSV that is appended has the columns of the header in the file")
+@test("CSV rows that are appended have the columns of the header in the file")
 def _(d):
     machine.feature("plain")
     path = os.path.join(d, "run.csv")
@@ -150,15 +150,15 @@ def _(d):
     eq(lines[1:], [lines[1]] * 4, "rows")
     with open(path, "wb") as f:
         f.write(b'"temp.edge","x ""y""",dev\n')
-    eq(append(path, "-o", "csv", "-f", "dev").err, b"", "message of a quoted header")
-    eq(read(path).splitlines()[1], b"52.0,,card0", "row below a quoted header")
+    eq(append(path, "-o", "csv", "-f", "dev").err, b"", "messages about a quoted header")
+    eq(read(path).splitlines()[1], b"52.0,,card0", "row after a quoted header")
 
 
-@test("CSV: a new file that is started after the message has the column that was named")
+@test("CSV: a new file has the column that the message about the old file named")
 def _(d):
     machine.feature("plain")
     path = os.path.join(d, "run.csv")
-    eq(append(path, "-o", "csv", "-f", "dev,temp.edge").err, b"", "the first file")
+    eq(append(path, "-o", "csv", "-f", "dev,temp.edge").err, b"", "messages about the first file")
     for _ in range(2):
         eq(append(path, "-o", "csv", "-f", "dev,used,temp.edge").err,
            b"gpustat: the header has no column for used; use a new file to get it\n", "the message of each run")
@@ -201,14 +201,15 @@ GONE = 999999999  # a PID above the highest possible one
 
 
 def remains(d, base):
-    """Makes files that a killed run with -O BASE leaves, which must go, and others, which must stay."""
+    """Makes files as a killed run with -O BASE leaves them, which must be removed, and files with
+    similar names, which must stay. Returns the names that must stay."""
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     go = [f".{base}.{GONE}.5000000000", f".{base}.{GONE}.{now + 3600 * 10 ** 9}", f".{base}.{GONE}.18446744073709551615"]
     stay = [f".{base}.{os.getpid()}.5000000000", f".{base}.1.5000000000", f".{base}.{GONE}.5", f".{base}.2024.11", f".{base}.{GONE}.{now}", f".{base}.{GONE}", f".{base}.{GONE}.", f".{base}.{GONE}.5000000000x",
             f".{base}.x.5000000000", f".{base}.-1.5000000000", f".{base}x.{GONE}.5000000000", f".x{base}.{GONE}.5000000000", f"{base}.{GONE}.5000000000", f".{base}.{GONE}.5000000000.tmp",
             f".{base}.{GONE}.18446744073709551616"]
     if now < 70 * 10 ** 9:
-        raise Skip("the machine started a minute ago")
+        raise Skip("the machine started less than 70 s ago")
     for name in (*go, *stay):
         with open(os.path.join(d, name), "wb"):
             pass
@@ -250,10 +251,10 @@ def _(d):
     eq(run([*ONCE, "-o", "csv", "-O", os.path.join(d, "log.csv")]).code, 0, "exit code")
     eq(left(d), [os.path.basename(fake)], "another -O leaves it")
     eq(prom(path).code, 0, "exit code")
-    eq((left(d), whole(read(path))), ([], True), "the same -O removes it")
+    eq((left(d), whole(read(path))), ([], True), "a run with the same -O removes it")
 
 
-@test("the new file has mode 0644, with umask 077 and if the old one had 0600")
+@test("the new file has mode 0644, with umask 077, and if the old file had mode 0600")
 def _(d):
     path = old(d)
     os.chmod(path, 0o600)
@@ -261,7 +262,7 @@ def _(d):
     eq(stat.S_IMODE(os.stat(path).st_mode), 0o644, "mode")
 
 
-@test("each sample of a run replaces the one before, also with openmetrics")
+@test("each sample of a run replaces the sample before, also with openmetrics")
 def _(d):
     path = os.path.join(d, "x.prom")
     p = subprocess.Popen([PROG, *ROOTS, "-o", "openmetrics", "-O", path, "0.1", "5"])
@@ -277,7 +278,7 @@ def _(d):
     eq(left(d), [], "left over")
 
 
-@test("a relative name, and a name of 255 bytes")
+@test("-O with a relative name, and with a name of 255 bytes")
 def _(d):
     eq(prom("plain.prom", cwd=d).code, 0, "exit code")
     name = "n" * 250 + ".prom"
@@ -288,7 +289,7 @@ def _(d):
     eq(left(d), [], "left over")
 
 
-@test("a symbolic link is replaced itself; its target is not changed")
+@test("a symbolic link is replaced by the file; its target is not changed")
 def _(d):
     target, link = os.path.join(d, "target"), os.path.join(d, "link.prom")
     with open(target, "wb") as f:
@@ -296,22 +297,22 @@ def _(d):
     os.symlink("target", link)
     eq(prom(link).code, 0, "exit code")
     check(not os.path.islink(link) and whole(read(link)), "the link is still there")
-    eq(read(target), OLD, "what it pointed to")
+    eq(read(target), OLD, "content of the target")
 
 
-@test("/dev/stdout, a FIFO and a device are written to and not replaced")
+@test("/dev/stdout, a FIFO and a device are written to, not replaced")
 def _(d):
     was = os.lstat("/dev/stdout").st_mode
     check(whole(prom("/dev/stdout").out), "nothing in the pipe")
     path = os.path.join(d, "out")
     with open(path, "wb") as f:
         eq(subprocess.run([PROG, *ONCE, "-o", "prom", "-O", "/dev/stdout"], stdout=f).returncode, 0, "exit code")
-    check(whole(read(path)), "nothing in the file behind /dev/stdout")
+    check(whole(read(path)), "no complete exposition in the file that /dev/stdout refers to")
     eq(os.lstat("/dev/stdout").st_mode, was, "/dev/stdout")
     fifo = os.path.join(d, "fifo")
     os.mkfifo(fifo)
     p = subprocess.Popen([PROG, *ONCE, "-o", "prom", "-O", fifo])
-    check(whole(read(fifo)), "nothing in the FIFO")
+    check(whole(read(fifo)), "no complete exposition in the FIFO")
     eq((p.wait(), stat.S_ISFIFO(os.stat(fifo).st_mode)), (0, True), "exit code, FIFO")
     r = prom("/dev/full")
     check(r.code == 1 and b"No space left" in r.err and stat.S_ISCHR(os.stat("/dev/full").st_mode), repr(r))
@@ -357,7 +358,7 @@ def _(d):
     eq((r.code, r.out, r.err), (1, b"", f"gpustat: {path}: Permission denied\n".encode()), "exit code, output, message")
     os.chmod(d, 0o777)
     eq((read(path), left(d)), (OLD, []), "file, left over")
-    eq(run([*ONCE, "-o", "prom", "-O", f"{path}2"], nobody=True).code, 0, "exit code where it may be written")
+    eq(run([*ONCE, "-o", "prom", "-O", f"{path}2"], nobody=True).code, 0, "exit code in a writable folder")
     os.chmod(d, 0o755)
     eq((read(path), left(d)), (OLD, []), "file, left over")
     for bad, why in ((f"{path}/x", b"Not a directory"), (f"{d}/none/x", b"No such file"), (d, b"Is a directory")):
@@ -365,7 +366,7 @@ def _(d):
         check(r.code == 1 and why in r.err, f"{bad}: {r!r}")
 
 
-@test("a folder that is writable only by CAP_DAC_OVERRIDE, as with the systemd unit")
+@test("a folder that is writable only with CAP_DAC_OVERRIDE, which the systemd unit grants")
 def _(d):
     if os.getuid():
         raise Skip("needs root")
@@ -386,7 +387,7 @@ def _(d):
     m = made_machine(d)
     path = old(d)
     r = run([*m.roots(), "-o", "prom", "-O", path])
-    eq((r.code, read(path), left(d)), (3, OLD, []), "exit code, file, left over")
+    eq((r.code, read(path), left(d)), (3, OLD, []), "exit code, file, temporary files")
 
 
 @test("stat and sample: the old file remains if the command cannot be started")
@@ -394,7 +395,7 @@ def _(d):
     path = old(d)
     for cmd in ("stat", "sample"):
         r = run([cmd, "-e", "task-clock", "-o", "prom", "-O", path, "--", "/nonexistent"])
-        eq((r.code, read(path), left(d)), (127, OLD, []), f"{cmd}: exit code, file, left over")
+        eq((r.code, read(path), left(d)), (127, OLD, []), f"{cmd}: exit code, file, temporary files")
 
 
 @test("csv: one header in a file to which several runs append")
@@ -408,7 +409,7 @@ def _(d):
             eq((r.code, r.err), (0, b""), "exit code, messages")
         rows = read(path).decode().splitlines()
         eq(sum(r.startswith(("time,", "dev,")) for r in rows), 1, f"headers in {rows[:3]}")
-        eq(len(rows) % 2, 1, "rows of two runs")
+        eq(len(rows) % 2, 1, "number of rows of two runs and one header")
 
 
 @test("fdinfo: the old file remains if no dump is readable, and is replaced if one is; exit 1")
@@ -417,7 +418,7 @@ def _(d):
     good = next(p for p in (f"{TREE}/proc/1402/fdinfo/{n}" for n in os.listdir(f"{TREE}/proc/1402/fdinfo"))
                 if b"drm-driver" in read(p))
     r = run(["fdinfo", "-o", "prom", "-O", path, f"{d}/none"])
-    eq((r.code, read(path), left(d)), (1, OLD, []), "exit code, file, left over")
+    eq((r.code, read(path), left(d)), (1, OLD, []), "exit code, file, temporary files")
     eq(run(["fdinfo", "-o", "prom", "-O", path, f"{d}/none", good]).code, 1, "exit code")
     check(b"gpustat_fdinfo_" in read(path), "not replaced")
 
@@ -506,17 +507,17 @@ def _(d):
     at = next(i for i, c in enumerate(calls) if "O_EXCL" in c)
     check("O_NOFOLLOW" in calls[at] and "O_CLOEXEC" in calls[at], calls[at])
     eq([c.split("(")[0].replace("renameat", "rename") for c in calls[at:]], ["openat", "fchmod", "write", "rename"], "calls")
-    check(not any("unlink" in c for c in calls), "something was unlinked")
+    check(not any("unlink" in c for c in calls), "a file was unlinked")
 
 
-@test("system calls of three records that are appended: one open with O_APPEND, one write for each")
+@test("system calls of three appended records: one open with O_APPEND, one write per record")
 def _(d):
     path = f"{d}/log"
     calls = writes([*ROOTS, "-r", "0.01", "3", "-o", "json", "-O", path])
     opened = [c for c in calls if path in c]
     check(len(opened) == 1 and "O_APPEND" in opened[0] and ", 0644)" in opened[0], f"{opened}")
     sizes = [int(c.split(" = ")[1]) for c in calls if c.startswith(f"write({opened[0].split(' = ')[1]},")]
-    eq(sizes, [len(line) for line in read(path).splitlines(keepends=True)], "writes: the lines of the file")
+    eq(sizes, [len(line) for line in read(path).splitlines(keepends=True)], "sizes of the writes and of the lines of the file")
     eq(len(sizes), 3, "writes")
 
 
@@ -541,7 +542,7 @@ def take(s):
     return got
 
 
-@test("udp: whole lines in datagrams of at most 1432 bytes, the same lines as on standard output")
+@test("udp: datagrams of at most 1432 bytes contain whole lines, the same as on standard output")
 def _(d):
     for fmt in ("statsd", "graphite"):
         with listener() as (s, port):
@@ -553,7 +554,7 @@ def _(d):
         want = run([*ROOTS, "-w", "0.05", "-o", fmt]).out
         eq([x.split()[0].split(b":")[0] for x in b"".join(got).splitlines()],
            [x.split()[0].split(b":")[0] for x in want.splitlines()], f"{fmt}: lines")
-        check(all(len(a) + len(b.splitlines()[0]) + 1 > 1432 for a, b in zip(got, got[1:])), "half empty datagrams")
+        check(all(len(a) + len(b.splitlines()[0]) + 1 > 1432 for a, b in zip(got, got[1:])), "a datagram has room for the next line")
 
 
 @test("udp over IPv6")
@@ -564,7 +565,7 @@ def _(d):
             check(r.code == 0 and take(s), f"{host}: {r!r}")
 
 
-@test("udp: no failure without a listener; -v reports it once")
+@test("udp: a missing listener is not an error; -v reports it once")
 def _(d):
     with listener() as (s, port):
         pass
@@ -572,7 +573,7 @@ def _(d):
     r = run(args)
     eq((r.code, r.err), (0, b""), "exit code, messages")
     r = run([*args, "-v"])
-    eq((r.code, r.err.count(b"no program listens")), (0, 1), "exit code, times said")
+    eq((r.code, r.err.count(b"no program listens")), (0, 1), "exit code, number of messages")
 
 
 @test("udp: the longest lines fit into a datagram, and all are received")
@@ -601,14 +602,14 @@ def asked(*args):
                             stderr=subprocess.PIPE)
 
 
-@test("--on-stdin: one sample for each line, rates since the one before, exit 0 at the end of input")
+@test("--on-stdin: one sample per line, with rates since the sample before; exit 0 at the end of input")
 def _(d):
     p = asked("-w", "0.05", "-o", "json", "-t", "mono")
     asked_at, answers = [], []
     for text in (b"\n", b"now\n", b"x" * 70000 + b"\n"):
         p.stdin.write(text[:-1])
         p.stdin.flush()
-        machine.wait_asleep(p.pid)  # an incomplete line causes no sample
+        machine.wait_asleep(p.pid)  # an incomplete line starts no sample
         before = time.monotonic()
         p.stdin.write(b"\n")
         p.stdin.flush()
@@ -622,7 +623,7 @@ def _(d):
     eq((p.returncode, out, err), (0, b"", b""), "exit code, rest, messages")
 
 
-@test("--on-stdin: each line of one write is a sample; an incomplete line is not; COUNT ends the run")
+@test("--on-stdin: several lines in one write start one sample each, an incomplete line none; COUNT ends the run")
 def _(d):
     for fmt, each in (("json", 1), ("csv", None), ("line", 1), ("influx", None), ("prom", None)):
         out, _e = asked("-w", "0.02", "-o", fmt, "-f", "clients").communicate(b"\n\n\nrest", timeout=60)
@@ -634,7 +635,7 @@ def _(d):
     eq((p.wait(timeout=60), len(parse_json(p.stdout.read()))), (0, 2), "exit code, samples")
 
 
-@test("--on-stdin: with -r; SIGTERM; empty input; and with host")
+@test("--on-stdin: with -r, after SIGTERM, with empty input, and with host")
 def _(d):
     out, _e = asked("-r", "-o", "json").communicate(b"\n", timeout=60)
     eq([r["dt"] for r in parse_json(out)][:1] and len(parse_json(out)), 1, "samples")
@@ -642,7 +643,7 @@ def _(d):
     machine.wait_asleep(p.pid)
     p.terminate()
     eq(p.wait(timeout=60), 0, "exit code after SIGTERM")
-    eq(run([*ROOTS, "--on-stdin"]).code, 0, "exit code of no line")
+    eq(run([*ROOTS, "--on-stdin"]).code, 0, "exit code without a line")
     r = run(["host", "--on-stdin", "-w", "0.02", "-o", "json", "-f", "cpu/all/util"], stdin=b"\n\n")
     eq((r.code, len(parse_json(r.out))), (0, 2), "host: exit code, samples")
 
@@ -656,7 +657,7 @@ def driven(*args, **kw):
         raise Skip(str(e)) from None
 
 
-@test("--align: samples at multiples of the interval, over whole intervals, also one-shot and with -r")
+@test("--align: samples are at multiples of the interval and cover whole intervals, also one-shot and with -r")
 def _(d):
     for args, n in ((["0.5", "3"], 3), (["-w", "0.5"], 1), (["-r", "0.5", "2"], 2)):
         with driven(*ROOTS, "--align", *args, "-o", "json") as p:
@@ -664,7 +665,7 @@ def _(d):
         recs = parse_json(p.out)
         eq((p.code, len(recs)), (0, n), f"{args}: exit code, samples")
         for r in recs:
-            check(r["time"] % 0.5 < 0.001, f"{args}: {r['time'] % 0.5} s behind the multiple")
+            check(r["time"] % 0.5 < 0.001, f"{args}: {r['time'] % 0.5} s after the multiple of the interval")
             check(r["dt"] is None or abs(r["dt"] - 0.5) < 0.001, f"{args}: dt {r['dt']}")
 
 
@@ -679,14 +680,14 @@ def _(d):
             p.stdin.write(stdin)
             p.stdin.flush()
         machine.wait_asleep(p.pid)
-        eq(p.poll(), None, f"{args}: exit code before")
+        eq(p.poll(), None, f"{args}: exit code before SIGTERM")
         p.terminate()
         out, err = p.communicate(timeout=60)
         eq((p.returncode, err, out == b""), (0, b"", args != ["-r", "60"]), f"{args}: exit code, messages, no sample")
     eq(left(d), [], "left over")
 
 
-@test("svg is written at the end: the old file after SIGKILL, a complete picture after SIGTERM")
+@test("svg is written at the end: SIGKILL leaves the old file, SIGTERM a complete picture")
 def _(d):
     path = os.path.join(d, "x.svg")
     for end, whole_one in ((signal.SIGKILL, False), (signal.SIGTERM, True)):
@@ -709,7 +710,7 @@ def _(d):
     m = made_machine(d)
     dev = m.device("i915", machine.I915, files={"hwmon/hwmon0/name": "i915\n", "hwmon/hwmon0/temp1_input": "40000\n"})
     temp = m.path(dev, "hwmon/hwmon0/temp1_input")
-    at = {4: 60000, 14: 20000, 17: 30000}  # tenths of a second: the new temperature
+    at = {4: 60000, 14: 20000, 17: 30000}  # {tenths of a second: new temperature}
     with driven(*m.roots(), "1", "3", "--inner", "0.1", "-o", "json") as p:
         k = 0
         while p.sleep():
@@ -722,20 +723,20 @@ def _(d):
     eq(k, 30, "readings after the first")
     t = [next(iter(r["temp"].values())) for r in recs]
     eq((t[0], t[2], t[3], t[5], t[6], t[8]), (40, 60, 20, 60, 30, 30), "min and max")
-    machine.near(t[1], (4 * 40 + 6 * 60) / 10, 2, "mean of the first")
-    machine.near(t[4], (4 * 60 + 3 * 20 + 3 * 30) / 10, 2, "mean of the second")
-    eq(t[7], 30, "mean of the third")
+    machine.near(t[1], (4 * 40 + 6 * 60) / 10, 2, "mean of the first interval")
+    machine.near(t[4], (4 * 60 + 3 * 20 + 3 * 30) / 10, 2, "mean of the second interval")
+    eq(t[7], 30, "mean of the third interval")
     for r in recs:
         machine.near(r["dt"], 1, 0.001, "dt")
 
 
-@test("--inner that does not divide the interval: it becomes shorter, the interval is not changed")
+@test("an --inner interval that does not divide the interval is shortened; the interval is not changed")
 def _(_d):
     with driven(*ROOTS, "1", "2", "--inner", "0.3", "-o", "json") as p:
         sleeps = p.to_end()
     for rec in parse_json(p.out):
         machine.near(rec["dt"], 1, 0.001, "dt")
-    eq(machine.on_grid(sleeps, 0.25), list(range(8)), "readings in 2 s: 4 in each")
+    eq(machine.on_grid(sleeps, 0.25), list(range(8)), "times of the readings: 4 in each of 2 s")
 
 
 @test("--inner and -S: records are labelled min, avg and max, in every command and format")
@@ -751,7 +752,7 @@ def _(d):
                         check(word in r.out, f"{cmd} {more} {fmt} {extra}: no {word.decode()}")
 
 
-@test("-k and -s of a summary use the averages")
+@test("-k and -s select and sort summaries by their averages")
 def _(d):
     m = made_machine(d)
     m.device("i915", machine.I915)
@@ -777,7 +778,7 @@ def _(d):
 
 # --- invalid combinations -------------------------------------------------------------------------
 
-@test("options that cannot be combined are a usage error with the reason")
+@test("options that cannot be combined: a usage error that gives the reason")
 def _(d):
     for args, word in (
             (["--inner", "1", "1"], "shorter than"), (["--inner", "1"], "shorter than"), (["--inner", "0.1", "-r", "1"], "--raw"),

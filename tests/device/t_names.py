@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # t_names.py PROG - names of devices: from their drivers, amdgpu.ids, pci.ids and the device tree;
 # where the files are searched for, and when; -d with a name; broken files. Machines made of files, as
-# in tests/machine.py. Prints TAP; exit 0: all passed.
+# in tests/machine.py. Prints TAP; exit 0 if all tests pass.
 # SPDX-License-Identifier: MIT
 import os
 import shutil

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True  # no __pycache__ in the source folder
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
 from machine import (I915, XE, busy, dump, eq, ns, one_client, parse_json, rewrite, right,  # noqa: E402

@@ -7,7 +7,7 @@ import resource
 import sys
 import time
 
-sys.dont_write_bytecode = True  # no __pycache__ in the source folder
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
 from machine import AMD, I915, busy, check, dump, eq, near, ns, one_client, rewrite, test, val  # noqa: E402

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # t_state.py PROG - rates and totals across runs (--state FILE), on machines made of files that
 # change between the runs. An independent reader and writer of state files ages and forges them.
-# Prints TAP; exit 0: all passed. ONLY=TEXT and TIMES=1 in the environment as in tests/machine.py.
+# Prints TAP; exit 0 if all tests pass. ONLY=TEXT and TIMES=1 in the environment as in tests/machine.py.
 # SPDX-License-Identifier: MIT
 import contextlib
 import decimal
@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 
-sys.dont_write_bytecode = True  # no __pycache__ in the source folder
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
 from machine import (AMD, I915, NOBODY, XE, Skip, as_root, busy, check, dump, eq, near, ns, one_client,  # noqa: E402

@@ -2,7 +2,7 @@
 # t_steady.py PROG - system calls per sample, and how soon the rescan finds clients that nothing
 # announced. Machines made of files, as in tests/machine.py, with device nodes among many
 # descriptors; tests/boot/steady.c has the same tests on a kernel that counts descriptors and
-# reports opens. Prints TAP; exit 0: all passed. ONLY=TEXT and TIMES=1 as in tests/machine.py.
+# reports opens. Prints TAP; exit 0 if all tests pass. ONLY=TEXT and TIMES=1 as in tests/machine.py.
 # SPDX-License-Identifier: MIT
 import collections
 import os
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True  # no __pycache__ in the source folder
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
 from machine import I915, Machine, Skip, as_root, check, dump, eq, make_node, ns, strict, wait_asleep  # noqa: E402

@@ -2,7 +2,7 @@
 # t_deadfs.py PROG - every command ends on a machine where processes hold files of a FUSE file
 # system whose server does not respond: open files, mappings, the executable, the working directory
 # and the root. A process that accesses such a file blocks, and not even SIGKILL ends it. Prints
-# TAP; exit 0: all passed.
+# TAP; exit 0 if all tests pass.
 # SPDX-License-Identifier: MIT
 import ctypes
 import json

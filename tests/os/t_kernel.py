@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # t_kernel.py PROG - kernels and machines that lack a feature: system calls, /proc, /sys,
 # descriptors. Each command works without the feature, or ends with a message that names it. A
-# seccomp filter or strace(1) makes system calls fail. Prints TAP; exit 0: all passed.
+# seccomp filter or strace(1) makes system calls fail. Prints TAP; exit 0 if all tests pass.
 # SPDX-License-Identifier: MIT
 import errno
 import os

@@ -2,7 +2,7 @@
 # t_privilege.py PROG - least privilege: a user runs copies of the program that have file
 # capabilities or are setuid root, and tries to read and write files through them; the capabilities
 # that each command keeps, and those of a command that it starts; and hostile names on a terminal.
-# Prints TAP; exit 0: all passed.
+# Prints TAP; exit 0 if all tests pass.
 # SPDX-License-Identifier: MIT
 import contextlib
 import ctypes

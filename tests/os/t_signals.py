@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # t_signals.py PROG - a signal ends every command while it sleeps, waits for input, reads endless
-# input, opens a FIFO without a writer, or counts. Prints TAP; exit 0: all passed.
+# input, opens a FIFO without a writer, or counts. Prints TAP; exit 0 if all tests pass.
 # SPDX-License-Identifier: MIT
 import concurrent.futures
 import fcntl

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True  # the source folder stays as it is
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
 from machine import (Ran, Skip, check, eq, near, needs_breakpoints, package, parse_json, until_it_ran,  # noqa: E402

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # the source folder stays as it is
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from machine import TREES  # noqa: E402
 from tap import finish, left_out, report, skip  # noqa: E402

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-sys.dont_write_bytecode = True  # no __pycache__ in the source folder
+sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
 from machine import AMD, I915, check, dump, eq, on_terminal, test  # noqa: E402
