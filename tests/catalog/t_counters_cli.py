@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # t_counters_cli.py PROG - gpustat counters and gpustat host, run as a user does: the list and its
 # names; values of this machine compared with procps and /proc; formats; words that are names,
-# globs, times or mistakes; counters of other programs. Prints TAP; exit 0 if all tests pass.
-# ONLY=TEXT and TIMES=1 as in tests/machine.py.
+# globs, times or errors; counters of other programs. Prints TAP; exit 0 if all tests pass.
+# ONLY=TEXT and TIMES=1 are as in tests/machine.py.
 # SPDX-License-Identifier: MIT
 import csv
 import ctypes
@@ -62,7 +62,7 @@ def listed(*args, **kw):
 
 
 def values(*args, **kw):
-    """The values of a run by counter: {name: [value, ...]}."""
+    """Returns the values of a run by counter: {name: [value, ...]}."""
     got = {}
     for r in parse_json(good(args[0], "-o", "json", *args[1:], **kw)):
         got.setdefault(r["name"], []).append(r["value"])
@@ -70,8 +70,8 @@ def values(*args, **kw):
 
 
 def refused(code, word, *args, **kw):
-    """Checks that a run exits with a code, prints nothing, and has one line of message with a
-    text."""
+    """Checks that a run exits with this code, prints nothing, and has one line of message that
+    contains the text `word`."""
     r = run(*args, **kw)
     eq((r.code, r.out), (code, b""), f"{args} ({r!r})")
     check(re.fullmatch(rb"gpustat: [ -~]+\n", r.err) and word.encode() in r.err, f"{args}: message {r.err!r}")
@@ -90,14 +90,14 @@ def float32(x):
 
 def check_list(recs):
     eq([r["index"] for r in recs], list(range(len(recs))), "indexes")
-    eq(len({(r["vendor"], r["name"]) for r in recs}), len(recs), "different names of each vendor")
+    eq(len({(r["vendor"], r["name"]) for r in recs}), len(recs), "number of different names per vendor")
     for r in recs:
         what = r["name"]
         eq(list(r), LIST_KEYS, f"keys of {what}")
         eq((r["schema"], r["kind"], r["value"], r["dt"]), (1, "counter", None, None), what)
         check(what and r["vendor"] and r["description"], f"empty text: {r}")
         check(not r["unit"] or r["description"].endswith(f"({r['unit']})"), f"{what}: unit in {r['description']!r}")
-        eq(r["scale"] is None, not r["max"], f"{what}: scale where there is a limit")
+        eq(r["scale"] is None, not r["max"], f"{what}: a scale exists exactly if there is a limit")
         if r["max"]:
             eq(float32(r["scale"]), float32(100 / r["max"]), f"{what}: scale")
         if r["unit"] == "%":
@@ -126,13 +126,13 @@ def _(_m):
         else:
             check(gpus and gpus == list(range(len(gpus))), f"GPUs {gpus}")
         for n in want:
-            eq(names.count(n), 1, f"{n!r} in the list")
+            eq(names.count(n), 1, f"{n!r}: times in the list")
         natives = [i for i, n in enumerate(names) if re.fullmatch(r"[^/ ]+/.*/[^/]+/[^/]+", n)]
-        check(natives, "no native counter")
-        eq([n for n in want if names.index(n) > natives[0]], [], "names behind the native ones")
+        check(natives, "no counter with a name of its own")
+        eq([n for n in want if names.index(n) > natives[0]], [], "recommended names after other names")
 
 
-@test("list: five formats contain the same counters")
+@test("list: the five formats contain the same counters")
 def _(_m):
     args = ["counters", "-v", "-t", "none", *tree("host")]
     recs = listed(*tree("host"))
@@ -156,7 +156,7 @@ def _(_m):
     eq([r["name"] for r in machine.strict(one)], names, "json -1")
 
 
-@test("list: without -v it prints the recommended names, the counters of GPUs and those of other programs")
+@test("list: without -v it has the recommended names, the counters of GPUs and those of other programs")
 def _(m):
     os.mkdir(m.path("supplied"))
     m.write("supplied/farm", "own 5\n")
@@ -168,7 +168,7 @@ def _(m):
         eq(short, [r | {"time": s["time"]} for s in short for r in every if r["index"] == s["index"]], f"{name}: records")
 
 
-@test("list: a word lists the counters whose names contain it, and a near name is offered")
+@test("list: a word selects the counters whose names contain it; for a misspelt word the nearest name is suggested")
 def _(_m):
     for word, text in (("frames", "frames"), ("GPU MEM", "GPU mem"), ("CPU 1 util", "CPU 1 util"), ("/UTIL", "/util")):
         got = [r["name"] for r in parse_json(good("counters", word, "-o", "json", *tree("mixed")))]
@@ -180,7 +180,7 @@ def _(_m):
     refused(1, "no such counter: nonsense; gpustat counters -v lists them", "counters", "nonsense")
 
 
-@test("list: descriptions name the right that a counter requires")
+@test("list: the description of a counter names the capability that the counter requires")
 def _(_m):
     for r in listed(*tree("host")):
         right = re.search(r"; requires (CAP_[A-Z_]+)(?: \(|$)", r["description"])
@@ -189,10 +189,10 @@ def _(_m):
         eq(right and right[1], want, r["name"])
 
 
-@test("list: names and indexes are those of the C library")
+@test("list: names and indexes equal those of the C library")
 def _(m):
-    """Compares with kdGetCounterInformationKHR() in a program that links the library, if one can be
-    built."""
+    """Compares with kdGetCounterInformationKHR() in a program that links the library, if such a
+    program can be built."""
     if not shutil.which("gcc"):
         raise Skip("needs package gcc")
     copy = m.path("copy")
@@ -227,10 +227,10 @@ def _(m):
         near(float(g[5]), -1 if r["scale"] is None else r["scale"], 1e-6 * abs(float(g[5])), f"scale of {r['name']}")
 
 
-@test("names: only the providers that may have a name are read")
+@test("names: only the providers that can have the requested name are read")
 def _(m):
-    """Detects providers by the folders that are opened. The folder of other programs is read for
-    any name, as each name may be theirs."""
+    """Detects which providers are read by the folders that are opened. The folder of other programs
+    is read for any name, because programs may choose any name."""
     if not shutil.which("strace"):
         raise Skip("needs package strace")
     supplied = m.path("supplied")
@@ -252,7 +252,7 @@ def _(m):
 
     every = {"host", "gpu", "event", "sensor", "file"}
     eq(looked("counters"), every, "the list")
-    eq(looked("counters", "nonsense"), every, "a word that is in no name")
+    eq(looked("counters", "nonsense"), every, "a word that no name contains")
     eq(looked("counters", "-w", "10ms", "*"), every, "*")
     eq(looked("counters", "-w", "10ms", "h*"), every - {"event"}, "h*")
     eq(looked("counters", "-w", "10ms", "host/cpu/*"), {"host", "file"}, "host/cpu/*")
@@ -278,13 +278,13 @@ def _(_m):
         eq(list(r), KEYS, "keys")
         near(r["dt"], 0.05, 0.04, "dt")
         check(isinstance(r["value"], int), f"{r['name']}: {r['value']!r}")
-    check(all(0 <= r["value"] <= 100 for r in recs if r["unit"] == "%"), "a share beyond its limits")
+    check(all(0 <= r["value"] <= 100 for r in recs if r["unit"] == "%"), "a percentage outside its limits")
     for fmt in FORMATS:
         out = printable(good("counters", *names, "0.02", 2, "-o", fmt))
         eq(len(re.findall(r"Processes( |\\x20)amount", out)), 6 if fmt == "csv" else 2, f"samples of {fmt}")
 
 
-@test("values: words, options and their errors")
+@test("values: number of samples for words and options, and messages about invalid ones")
 def _(_m):
     n = "Processes amount"
     for words, many in (([n], 1), ([n, "0.02", "2"], 2), (["-i", "0.02", "-c", "3", n], 3), ([n, "0.02", "-n", "2"], 2),
@@ -321,7 +321,7 @@ def _(_m):
     eq(sorted(got), sorted(want), "what matches")
     eq(len(got), len(set(got)), "each once")
     many = ["Processes amount"] * 2000
-    eq(list(values("counters", *many, "-w", "0.02")), many[:1], "a name that is said 2000 times")
+    eq(list(values("counters", *many, "-w", "0.02")), many[:1], "a name that is given 2000 times")
 
 
 @test("values: a counter that this machine does not have is null, not an error")
@@ -333,9 +333,9 @@ def _(_m):
         check(want in out and "value=" not in out, f"{fmt}: {out!r}")
 
 
-@test("values: a value over time is null until the first measurement, then it stays known at any interval")
+@test("values: an average over time is null until the first measurement, then it is known at any interval")
 def _(_m):
-    """A window of 1 ms may last longer on a slow machine; after at least 10 ms there is a value."""
+    """A window of 1 ms may last longer on a slow machine; after 10 ms or more there must be a value."""
     busy = "Graphic driver utilization"
     first = values("counters", busy, "-w", "1ms", *tree("amdgpu-apu"))
     check(first in ({busy: [None]}, {busy: [22]}), f"{first}")
@@ -345,12 +345,12 @@ def _(_m):
     eq(values("counters", busy, "-w", "20ms", *tree("amdgpu-apu")), {busy: [22]}, "20 ms")
 
 
-@test("values: 'CPU 0 utilization' of a CPU that is kept busy", alone=True)
+@test("values: 'CPU N utilization' is high for a CPU that is kept busy", alone=True)
 def _(_m):
     cpu = min(os.sched_getaffinity(0))
     loop = subprocess.Popen([sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{cpu}])\nwhile True: pass"])
     try:
-        time.sleep(0.1)  # until the loop runs
+        time.sleep(0.1)  # time for the loop to start
         got = values("counters", f"CPU {cpu} utilization", f"CPU {cpu} user mode utilization", "0.2", 3)
     finally:
         loop.kill()
@@ -359,7 +359,7 @@ def _(_m):
     eq(len(got[f"CPU {cpu} utilization"]), 3, "samples")
 
 
-@test("values: in an unchanged tree rates are 0 and levels are those of the files")
+@test("values: in an unchanged tree rates are 0 and levels equal the contents of the files")
 def _(_m):
     with open(os.path.join(machine.TREES, "host", "proc", "meminfo"), encoding="ascii") as f:
         mem = {k: int(v) * 1024 for k, v in re.findall(r"^(\w+): +(\d+) kB$", f.read(), re.M)}
@@ -373,7 +373,7 @@ def _(_m):
 
 # --- host -----------------------------------------------------------------------------------------
 
-@test("host: one line per sample, one header, 80 columns")
+@test("host: prints one line per sample, one header, at most 80 columns")
 def _(_m):
     lines = printable(good("host", "0.05", 4)).splitlines()
     eq(lines[0].split(), ["TIME", *LINE], "header")
@@ -382,12 +382,12 @@ def _(_m):
         check(re.fullmatch(r"\d\d:\d\d:\d\d( +\S+){12}", line), f"line {line!r}")
         check(len(line) <= 80, f"{len(line)} columns: {line!r}")
         check(all(re.fullmatch(r"\d+%", w) for w in line.split()[1:4]), f"shares of {line!r}")
-    eq(len(printable(good("host", "-w", "0.02", "-H", "-t", "none")).split()), 12, "without time and header")
+    eq(len(printable(good("host", "-w", "0.02", "-H", "-t", "none")).split()), 12, "columns without time and header")
     one = printable(good("host", "0.02", 2, "-1")).splitlines()
     eq([len(line.split()) for line in one], [13, 13], "words with -1")
 
 
-@test("host: other formats have all counters below host/ except those that read every process")
+@test("host: formats other than line have all counters below host/ except those that read every process")
 def _(_m):
     want = [r["name"] for r in listed() if r["name"].startswith("host/") and not r["name"].startswith("host/file/")]
     check(len(want) > 20, f"{len(want)} counters")
@@ -400,7 +400,7 @@ def _(_m):
     eq(len(printable(good("host", "-w", "0.02", "-o", "table", "-H")).splitlines()), len(want), "table")
 
 
-@test("host: -f selects counters and fields; a wide CSV has a column for each")
+@test("host: -f selects counters and fields; CSV has a column for each of them")
 def _(_m):
     per_cpu = [f"cpu/cpu{c}/util" for c in cpus()]
     out = good("host", "-o", "csv", "-f", "time,cpu/cpu*/util,host/memory/-/used,Processes amount", "0.05", 2).decode()
@@ -412,8 +412,8 @@ def _(_m):
        ["cpu/all/util", "memory/-/used"], "header of line")
     recs = parse_json(good("host", "-f", "memory/*,name,value", "-w", "0.02", "-o", "json"))
     check(recs and all(list(r) == ["name", "value"] and r["name"].startswith("host/memory/") for r in recs), f"{recs[:2]}")
-    check(len(values("host", "-f", "value,name", "-w", "0.02")) > 20, "all, where only fields are named")
-    check(values("host", "-f", "file/*", "-w", "0.05"), "files of processes, when asked for")
+    check(len(values("host", "-f", "value,name", "-w", "0.02")) > 20, "all counters if only fields are named")
+    check(values("host", "-f", "file/*", "-w", "0.05"), "counters that read every process, if they are named")
     help_ = good("host", "-f", "help").decode()
     eq(help_, good("counters", "-f", "help").decode(), "-f help")
     eq([line.split()[0] for line in help_.splitlines()], LIST_KEYS, "keys of -f help")
@@ -427,7 +427,7 @@ def procps(tool, *args):
 
 
 def agree(what, ours, theirs, close):
-    """Compares two measurements up to eight times, because the machine changes between them."""
+    """Compares two measurements up to eight times, because values may change between them."""
     tries = []
     for _ in range(8):
         tries.append((ours(), theirs()))
@@ -440,7 +440,7 @@ def now(name):
     return values("host", "-f", name, "-w", "0.02")[f"host/{name}"][0]
 
 
-@test("host: memory, load and processes are as procps reports them")
+@test("host: memory, load and processes equal those of procps")
 def _(_m):
     agree("memory in use", lambda: now("memory/-/used"),
           lambda: next(int(w[1]) - int(w[6]) for line in procps("free", "-b").splitlines()
@@ -453,15 +453,15 @@ def _(_m):
           lambda a, b: abs(a - b) <= 8)
 
 
-@test("values: events that the kernel drops are unknown for one sample, and are then counted again")
+@test("values: after the kernel stops an event, its value is unknown for one sample, then counted again")
 def _(_m):
     name, libc, got = "perf/software/all/cpu-clock", ctypes.CDLL(None, use_errno=True), []
     if os.getuid() != 0 or name not in [r["name"] for r in listed()]:
-        raise Skip("only root may reach into the program, and switch off what it counts")
+        raise Skip("only root may disable events of another process")
     with subprocess.Popen([machine.PROG, "counters", "--on-stdin", "-o", "json", name], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, bufsize=0) as p:
         while len(got) < 6:
-            time.sleep(0.1)  # what is counted in this time is asserted below
+            time.sleep(0.1)  # the count of this time is asserted below
             p.stdin.write(b"\n")
             got += [r["value"] for r in parse_json(p.stdout.readline())]
             if len(got) != 2:
@@ -480,9 +480,9 @@ def _(_m):
                 raise Skip("nothing may be counted")
         p.stdin.close()
         check(not p.stdout.read(), "a record without a line on stdin")
-    eq(got.count(None), 1, f"samples without a value: {got}")
+    eq(got.count(None), 1, f"number of samples without a value: {got}")
     known = [v for v in got if v is not None]
-    check(known == sorted(known) and known[-1] > known[1] + 100000000, f"counts go on: {got}")
+    check(known == sorted(known) and known[-1] > known[1] + 100000000, f"counts continue: {got}")
 
 
 @test("values: a counter that the kernel refuses is unknown, with a message that names a remedy")
@@ -500,7 +500,7 @@ def _(_m):
     eq(run("counters", name, "-q", "-w", "0.02", nobody=True).err, b"", "-q")
 
 
-@test("values: file bytes include all processes, or are refused")
+@test("values: file bytes are the sum over all processes, or are denied")
 def _(m):
     if os.getuid() != 0:
         raise Skip("needs root")
@@ -509,19 +509,19 @@ def _(m):
     eq(type(values("counters", "File read bytes / sec", "-w", "0.02")["File read bytes / sec"][0]), int, "as root")
 
 
-@test("values: a last word that is a valid interval is an interval, even if a program has a counter of this name")
+@test("values: a last word that is a valid interval is the interval, even if it is also the name of a counter")
 def _(m):
     m.write("supplied/game", "0.05 9 points\n* 5\n")
     env = dict(os.environ, GPUSTAT_COUNTERS=m.path("supplied"))
     names = [r["name"] for r in parse_json(good("counters", "-o", "json", "Processes amount", "0.05", "2", env=env))]
     eq(names, ["Processes amount"] * 2, "an interval")
     names = [r["name"] for r in parse_json(good("counters", "-o", "json", "0.05", "0.05", "1", env=env))]
-    eq(names, ["0.05"], "the word before is a name")
+    eq(names, ["0.05"], "an interval before the last word is a name")
     recs = parse_json(run("counters", "-o", "json", "-w", "10ms", "*", env=env).out)
     check(len(recs) > 20 and "*" in [r["name"] for r in recs], "* is a pattern")
 
 
-@test("values: with /proc but without /sys the counters of /proc are available")
+@test("values: without /sys the counters of /proc are available")
 def _(_m):
     why = machine.tap.lacks(machine.PROG, ["counters"])
     if why:
@@ -536,7 +536,7 @@ def _(_m):
     check(b"/sys is not mounted" in r.stderr, f"message {r.stderr!r}")
 
 
-@test("tracepoints: none for *, at most 64 for a pattern that names them, all for --all and the list; a message counts the rest")
+@test("tracepoints: * selects none, perf/tracepoint/* at most 64, --all and the list all; a message counts the others")
 def _(m):
     for i in range(100):
         m.write(f"{m.sys}/kernel/tracing/events/made/point{i:02}/id", f"{60000 + i}\n")
@@ -551,9 +551,9 @@ def _(m):
 
     eq(points("*"), ([], 100), "*")
     eq(points("perf/*", "Processes amount"), ([], 100), "perf/*")
-    eq(points("perf/tracepoint/made/*"), (every[:64], 36), "a pattern that names tracepoints")
+    eq(points("perf/tracepoint/made/*"), (every[:64], 36), "a pattern that begins with perf/tracepoint/")
     eq(points("perf/tracepoint/made/*1", "perf/tracepoint/made/*2*"), ([*every[1::10], *[p for p in every if "2" in p[-2:] and p[-1] != "1"]], 0),
-       "patterns that match few")
+       "patterns that match few tracepoints")
     eq(points(*every[:70]), (every[:70], 0), "names")
     eq(points("--all", "perf/tracepoint/made/*"), (every, 0), "--all")
     eq(points("--all", "*"), (every, 0), "--all *")
@@ -564,7 +564,7 @@ def _(m):
     eq((len(parse_json(r.out)), b"36 kernel tracepoints" in r.err), (64, True), "host -f")
 
 
-@test("tracepoints: those of this kernel's tracefs as well, and a signal ends such a run")
+@test("tracepoints: limits hold for this kernel's tracefs too, and a signal ends such a run")
 def _(m):
     script = 'mount -t tracefs nodev /sys/kernel/tracing && exec "$@"'
     for words, most in (("*", 0), ("perf/tracepoint/*", 64)):
@@ -585,7 +585,7 @@ def _(m):
         check(b"kernel tracepoints were left out" in err, f"{words}: {err!r}")
 
 
-@test("values: a name that two programs have selects both; a column has the value of the first")
+@test("values: a name that two programs use selects both counters; in CSV the column has the value of the first")
 def _(m):
     m.write("supplied/game", "score 9 points\n")
     m.write("supplied/other", "score -5 points\n")
@@ -598,7 +598,7 @@ def _(m):
     check(b"left out" in r.err, f"message {r.err!r}")
 
 
-@test("values: a file that only root may read is refused, with a message that suggests root")
+@test("values: a file that only root may read: a message suggests to run as root")
 def _(m):
     if os.getuid() != 0:
         raise Skip("needs root")
@@ -609,11 +609,11 @@ def _(m):
             if f == "energy_uj":
                 os.chmod(os.path.join(folder, f), 0o400)
     r = run("counters", "host/energy/*", "-w", "0.02", "--proc", m.path("own/proc"), "--sys", m.path("own/sys"), nobody=True)
-    eq((r.code, r.out), (4, b""), "all of them")
+    eq((r.code, r.out), (4, b""), "exit code and output if all are denied")
     check(r.err.startswith(b"gpustat: host/energy/package-0/energy: access to this counter is denied; run as root\n"), f"message {r.err!r}")
 
 
-@test("host: without /proc it has the messages of the other commands")
+@test("host: without /proc it prints the same messages as the other commands")
 def _(m):
     eq(run("host", "--proc", m.path("none")).code, 1, "exit code")
     eq(run("host", "--proc", m.path("none")).err, run("clients", "--proc", m.path("none")).err, "message")
@@ -632,7 +632,7 @@ def supplied(m, text, name="game"):
     return {"env": {**os.environ, "GPUSTAT_COUNTERS": folder}}
 
 
-@test("providers: files in $GPUSTAT_COUNTERS are vendors, and their lines are counters")
+@test("providers: each file in $GPUSTAT_COUNTERS is a vendor, and each line a counter")
 def _(m):
     kw = supplied(m, "fps 60 1/s\nlatency -17 us\n")
     recs = {r["name"]: r for r in listed(**kw) if r["vendor"] == "game"}
@@ -649,14 +649,14 @@ def _(m):
     outs = {}
     for fmt in FORMATS:
         for args in ([], ['*"q"*', "caf*", "-w", "0.02"]):
-            # a message may report lines that are too long
+            # a message may report lines that exceed the limit
             r = run("counters", "-o", fmt, *args, **kw)
             eq(r.code, 0, f"{fmt} {args} ({r!r})")
             printable(r.out)
             printable(r.err)
             outs[fmt, len(args)] = r.out
     recs = [r for r in parse_json(outs["json", 0]) if r["vendor"] == "v, \""]
-    eq([(r["name"], r["unit"]) for r in recs], [('"q",', 'q,"'), ("caf\u00e9 = 1", "u=")], "what is printable")
+    eq([(r["name"], r["unit"]) for r in recs], [('"q",', 'q,"'), ("caf\u00e9 = 1", "u=")], "counters with printable names")
     eq({r["instance"]: r["value"] for r in parse_csv(outs["csv", 4]) if r["field"] == "value"},
        {'"q",': "6", "caf\u00e9 = 1": "7"}, "csv")
     eq(len(parse_logfmt(outs["logfmt", 4])), 2, "logfmt")
@@ -670,7 +670,7 @@ def _(m):
 
 # --- exit -----------------------------------------------------------------------------------------
 
-@test("exit: after a signal, with code 0 and complete records")
+@test("exit: code 0 and complete records after a signal")
 def _(_m):
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         for args in (["host", "0.02", "-o", "json"], ["counters", "CPU *", "0.02", "-o", "json"], ["host", "30"],
@@ -686,7 +686,7 @@ def _(_m):
             parse_json(out if "json" in args else b"")
 
 
-@test("exit: on a closed pipe and a full disk")
+@test("exit: a closed pipe and a full disk end the run")
 def _(_m):
     runs = (["counters"], ["host", "0.02"], ["counters", "CPU *", "0.02"])
     for args in runs:

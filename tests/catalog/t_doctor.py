@@ -33,7 +33,7 @@ def test(name):
 
 
 def rows(*args, before=(), prog=None):
-    """The records of a successful run by source. before: a command that starts the program."""
+    """Returns the records of a successful run by source. `before` is a command prefix for the program."""
     p = subprocess.run([*before, prog or machine.PROG, "doctor", "-o", "json", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     eq((p.returncode, p.stderr), (0, b""), f"doctor {args} after {before}: {p!r}")
     recs = parse_json(p.stdout)
@@ -46,7 +46,7 @@ def rows(*args, before=(), prog=None):
 
 
 def having(*caps):
-    """A command prefix that runs a program as nobody with these capabilities."""
+    """Returns a command prefix that runs a program as nobody with these capabilities."""
     return [*NOBODY, *(f"--{sets}={','.join('+' + c for c in caps)}" for sets in ("inh-caps", "ambient-caps"))]
 
 
@@ -61,7 +61,7 @@ def sh(command, **kw):
 
 @contextlib.contextmanager
 def copy(suffix=""):
-    """A copy of the program that everybody may run, on a file system with file capabilities."""
+    """Makes a copy of the program that every user may run, on a file system with file capabilities."""
     if not shutil.which("setcap"):
         raise Skip("package libcap2-bin is missing")
     with tempfile.TemporaryDirectory(prefix="gpustat-doctor", dir="/tmp") as d:
@@ -72,7 +72,7 @@ def copy(suffix=""):
 
 
 def refused(r):
-    """The first number in "41 of 75 processes" or "all but 1 of 75 processes"."""
+    """Returns the first number in "41 of 75 processes" or "all but 1 of 75 processes"."""
     m = re.match(r"(?:all but )?(\d+) of (\d+) processes", r["detail"])
     return int(m.group(1)) if m else 0
 
@@ -95,7 +95,7 @@ def paranoid(value):
 
 # --- its rows -------------------------------------------------------------------------------------
 
-@test("iterator: with the capabilities for it; not with --proc")
+@test("iterator: ok with its capabilities; no row with --proc")
 def _(m):
     if "iterator" not in rows():
         raise Skip("built without the feature")
@@ -107,7 +107,7 @@ def _(m):
         check("cap_bpf" in (r["remedy"] or r["detail"]).lower(), f"nobody: {r}")
 
 
-@test("every format, on this machine and in an empty tree")
+@test("every format has the same rows, on this machine and in an empty tree")
 def _(m):
     for roots in ([], m.roots()):
         got = rows(*roots)
@@ -128,7 +128,7 @@ def _(m):
     eq(run(["doctor", "--proc", m.path("nowhere"), "--sys", m.sys]).code, 1, "no /proc")
 
 
-@test("devices: their number; without a device, the folders and drivers that were tried")
+@test("devices: the row has their number, or without a device the folders and drivers that were tried")
 def _(m):
     r = rows(*m.roots())["devices"]
     check(state(r) == ("absent", None) and "/sys/class/drm" in r["detail"] and "amdgpu i915" in r["detail"] and "nvidia" in r["detail"], f"{r}")
@@ -138,13 +138,13 @@ def _(m):
     eq((state(r), r["detail"]), (("ok", None), "2"), "two")
 
 
-@test("inotify: opens are detected; without a node, a kernel with inotify, an instance or a watch it is absent")
+@test("inotify: ok if opens are reported; absent without a node, kernel support, an instance or a watch")
 def _(m):
     machine.one_client(m)
-    eq(rows(*m.roots())["inotify"]["detail"], "no device node in /dev", "a /proc without the machine's /dev")
+    eq(rows(*m.roots())["inotify"]["detail"], "no device node in /dev", "detail if /proc has no /dev of the machine")
     os.makedirs(m.path("proc/1/root/dev/dri"))
     r = rows(*m.roots())["inotify"]
-    eq((state(r), r["detail"]), (("ok", None), f"opens are reported in {m.path('proc/1/root/dev')}"), "with it")
+    eq((state(r), r["detail"]), (("ok", None), f"opens are reported in {m.path('proc/1/root/dev')}"), "state and detail with /dev")
     for call, error, want in (("inotify_init1", "ENOSYS", ("absent", None)), ("inotify_init1", "EMFILE", ("absent", "sysctl fs.inotify.max_user_instances=1024")),
                               ("inotify_add_watch", "ENOSPC", ("absent", "sysctl fs.inotify.max_user_watches=65536"))):
         p = kernel.lacking(call, "doctor", "-o", "json", *m.roots(), error=error)
@@ -167,7 +167,7 @@ def _(m):
             eq((state(got[source]), got[source]["detail"]), (("absent", None), f"not known without {path}"), source)
 
 
-@test("no file is written, no device node is opened, no suspended device is read")
+@test("doctor writes no file, opens no device node and reads no suspended device")
 def _(m):
     if not shutil.which("strace"):
         raise Skip("package strace is missing")
@@ -184,7 +184,7 @@ def _(m):
         check("write(" not in line or re.search(r" write\(1,", line), line)
 
 
-@test("devices: runtime state, node, and the profiling knob")
+@test("devices: rows of the runtime state, the node and the file profiling")
 def _(m):
     m.device("i915", I915)
     m.device("xe", "0000:03:00.0", card=1, render=129, state="suspended")
@@ -195,14 +195,14 @@ def _(m):
         sh(r["remedy"].replace("/sys/", f"{m.sys}/"))
         eq(state(rows(*m.roots())[f"card{2 + i} profiling"]), ("ok", None), "after that")
         os.unlink(m.path(f"{dev}/profiling"))
-        eq(state(rows(*m.roots())[f"card{2 + i} profiling"]), ("absent", None), "a kernel without it")
+        eq(state(rows(*m.roots())[f"card{2 + i} profiling"]), ("absent", None), "profiling in a kernel without this file")
     got = rows(*m.roots())
     eq((got["card0 runtime state"]["detail"], got["card1 runtime state"]["status"]), ("active", "ok"), "state")
     check(got["card1 runtime state"]["detail"].startswith("suspended"), "asleep")
     check("card0 profiling" not in got and "/dev/dri/renderD129" in got, f"{sorted(got)}")
 
 
-@test("the counter of the NMI watchdog; the knobs of OA")
+@test("rows of the NMI watchdog, which uses a counter, and of the sysctls of OA")
 def _(m):
     machine.built_in("events")
     machine.built_in("oa")
@@ -222,7 +222,7 @@ def _(m):
     if os.getuid() == 0:
         with copy() as prog:
             got = rows(*m.roots(), before=[*NOBODY, "--no-new-privs"], prog=prog)
-        eq(got["OA i915"]["remedy"], "sysctl dev.i915.perf_stream_paranoid=0", "where files give no capabilities")
+        eq(got["OA i915"]["remedy"], "sysctl dev.i915.perf_stream_paranoid=0", "remedy on a file system without file capabilities")
 
 
 # --- that the remedies work -----------------------------------------------------------------------
@@ -239,7 +239,7 @@ def _(m):
             check(r["status"] == "denied" and r["remedy"].startswith("setcap "), f"{r}")
             sh(r["remedy"])
             after = rows(*args, before=NOBODY, prog=prog)[source]
-            if args:  # named roots are read without file capabilities, but with those of the caller
+            if args:  # roots given by options are read without file capabilities, but with those of the caller
                 eq((state(after), "--proc" in after["detail"]), (("denied", None), True), f"{source}: {after}")
                 sh(f"setcap -r {prog}")
                 after = rows(*args, before=having(*re.findall("cap_(\\w+)", r["remedy"])), prog=prog)[source]
@@ -250,13 +250,13 @@ def _(m):
             many = refused(r)
             check(r["status"] == "denied" and many > 3, f"{r}")
             sh(r["remedy"])
-            # a process with more rights than files can grant stays unreadable
+            # a process with more capabilities than a file can grant stays unreadable
             after = rows(before=NOBODY, prog=prog)[source]
             check(refused(after) < many / 2, f"{source}: {after} after {r['remedy']}")
             eq(state(after), ("ok", None), f"{source} after {r['remedy']}: {after}")
 
 
-@test("what only cap_dac_read_search opens is for root: no command puts that capability on a file")
+@test("the remedy for a file that only cap_dac_read_search opens is sudo, never setcap with that capability")
 def _(m):
     as_root()
     secret = m.write("sys/class/powercap/intel-rapl:0/energy_uj", "1\n")
@@ -270,7 +270,7 @@ def _(m):
             check("cap_dac_read_search" not in (r["remedy"] or ""), f"{r}")
 
 
-@test("perf tracepoints: ok only where one can be opened by its name")
+@test("perf tracepoints: ok only if a tracepoint can be opened by its name")
 def _(_m):
     as_root()
     machine.built_in("events")
@@ -293,7 +293,7 @@ def _(_m):
         check(counted["value"] is not None, f"root: {counted} {p.stderr}")
 
 
-@test("setcap: a second command keeps the capabilities of the first; paths with blanks and quotes are quoted")
+@test("setcap: the second command keeps the capabilities of the first; paths with blanks and quotes are quoted")
 def _(_m):
     machine.built_in("events")
     as_root()
@@ -304,7 +304,7 @@ def _(_m):
         check(got["perf cpu-wide"]["status"] == "ok" and got["fdinfo of others"]["remedy"] is None, f"{got}")
 
 
-@test("sysctl: the command for a perf_event_paranoid above 2 makes its row ok")
+@test("sysctl: the suggested command for a perf_event_paranoid above 2 makes its row ok")
 def _(_m):
     machine.built_in("events")
     as_root()
@@ -319,8 +319,8 @@ def _(_m):
 
 
 def in_namespace(script, *flags, env=None):
-    """Runs a shell script in its own mount namespace; returns the records that doctor printed, by
-    run."""
+    """Runs a shell script in its own mount namespace. Returns the records that doctor printed, for
+    each run of it."""
     p = subprocess.run(["unshare", "-m", *flags, "sh", "-e", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
                        env={**os.environ, **(env or {})})
     if p.returncode and b"unshare" in p.stderr:
@@ -352,12 +352,12 @@ def _(_m):
             eq(state(b[fs]), ("denied", f"sudo {prog}"), "to nobody")
 
 
-@test("usermod: for a node that its group may open")
+@test("usermod: suggested for a node that its group may open")
 def _(_m):
     as_root()
     with copy() as prog:
         os.mkdir(f"{prog}.m")
-        m = machine.Machine(f"{prog}.m")  # not in /dev, which the script replaces
+        m = machine.Machine(f"{prog}.m")  # the machine must not be in /dev, which the script replaces
         m.device("i915", I915)
         roots = " ".join(m.roots())
         etc = os.path.join(os.path.dirname(prog), "etc")
@@ -395,7 +395,7 @@ def _(_m):
         eq(state(r[source]), ("denied", "sysctl kernel.perf_event_paranoid=0"), "perf in a user namespace")
 
 
-@test("a container gets all flags to start it with in one remedy; a PID namespace without a container does not")
+@test("in a container one remedy has all flags for its start; a PID namespace without a container has no remedy")
 def _(_m):
     machine.built_in("events")
     as_root()
@@ -444,7 +444,7 @@ def _(_m):
         check(r["fdinfo of others"]["status"] == "ok", f"{r['fdinfo of others']}")
 
 
-@test("a reader with CAP_SYS_PTRACE: one unreadable process is ok, many are denied")
+@test("with CAP_SYS_PTRACE: one unreadable process is ok, many are denied")
 def _(m):
     as_root()
     for p in range(20, 40):
@@ -460,7 +460,7 @@ def _(m):
     check("even with" in r["detail"], f"{r}")
 
 
-@test("unreadable processes and those of other users are counted")
+@test("unreadable processes, and processes of other users, are counted")
 def _(m):
     as_root()
     one_client(m, text=dump("i915", 7, pdev=I915))
@@ -471,11 +471,11 @@ def _(m):
     r = rows(*m.roots(), before=NOBODY)
     eq((r["fdinfo of others"]["status"], r["fdinfo of others"]["detail"]), ("denied", "1 of 2 processes"), "nobody")
     check(r["fdinfo of others"]["remedy"].startswith("setcap cap_sys_ptrace+ep "), f"{r}")
-    eq(stat.S_IMODE(os.stat(m.path("proc/20/fdinfo")).st_mode), 0, "left as it was")
+    eq(stat.S_IMODE(os.stat(m.path("proc/20/fdinfo")).st_mode), 0, "mode of the unreadable folder after doctor")
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: t_doctor.py PROG")
-    # it changes the whole machine
+    # the test changes a setting of the whole machine
     sys.exit(machine.main(sys.argv[1], TESTS, alone=lambda t: t[0].startswith("sysctl")))

@@ -1,7 +1,7 @@
 #!/bin/sh
-# t_conform.sh PROG: the specifications of the programming interfaces, on this machine:
-# tests/conform/*.c compiled with glibc and with musl, linked with both libraries. ONLY=NAME: only
-# that program.
+# t_conform.sh PROG: tests the programming interfaces against their specifications, on this machine:
+# tests/conform/*.c are compiled with glibc and with musl, linked with both libraries, and run.
+# ONLY=NAME: runs only that program.
 cd "$(dirname "$0")/../.." || exit 1
 dir=build/conform
 mkdir -p "$dir" || exit 1
@@ -12,8 +12,8 @@ result() { # ok|not ok, NAME
 	echo "$1 $n - $2"
 	[ "$1" = ok ] || bad=1
 }
-# Prints a program's TAP with prefixed names and our numbers; one more test is that the program has
-# finished its plan.
+# Prints a program's TAP with the program's name before each test name, and with the numbers of this
+# test. One more check is that the program ran all tests of its plan.
 pass_on() { # NAME LOG STATUS
 	awk -v name="$1" -v n="$n" -v status="$3" '
 	/^(not )?ok / {

@@ -1,9 +1,9 @@
 #!/bin/sh
 # shellcheck disable=SC2317,SC2154,SC1091,SC2086,SC2046,SC2015,SC3045 # functions are called through check(); flags are lists of words
-# t_lib.sh PROG: tests what libgpustat.a and libperfmon2.a promise to programs that link them.
+# t_lib.sh PROG: tests the properties of libgpustat.a and libperfmon2.a that programs rely on.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
-# check NAME COMMAND..., or skip if TOOL is not installed.
+# Runs check NAME COMMAND..., or skips it if TOOL is not installed.
 with() { # TOOL PACKAGE NAME COMMAND...
 	tool=$1 package=$2
 	shift 2
@@ -12,7 +12,7 @@ with() { # TOOL PACKAGE NAME COMMAND...
 
 # --- contents of the libraries ---
 
-# The functions that headers declare, by their symbol names.
+# Prints the symbol names of the functions that headers declare.
 declared() { # HEADER...
 	for header; do
 		printf '#include <%s>\n' "$header" | gcc -std=c99 -Iinclude -E -P -x c - | tr '\n' ' ' | tr ';' '\n' |
@@ -26,7 +26,7 @@ only_declared() { # LIB HEADER...
 	declared "$@" >"$tmp/declared" && globals "$lib" >"$tmp/globals" && [ "$(wc -l <"$tmp/declared")" -ge 9 ] &&
 		diff "$tmp/declared" "$tmp/globals"
 }
-# Only the rooms of a library have the names of each other.
+# False if the library has a global name that only its own files need (gpustat__*).
 no_inner_names() { ! nm -g --defined-only "$1" | grep gpustat__; }
 quiet_build() { ! grep -i warning "$tmp/make"; }
 no_heap() {
@@ -45,8 +45,8 @@ no_text_relocations() {
 
 # --- programs that include and link them ---
 
-# A program that refers to every function of a header, in C and in C++, and calls the first one if
-# it has many arguments.
+# Prints a program, valid in C and C++, that refers to every function of a header. For KD headers it
+# also calls the first function.
 consumer() { # HEADER FUNCTION >SOURCE
 	printf '#include <%s>\n#include <%s>\n' "$1" "$1"
 	printf 'typedef void (*any)(void);\nextern any all_%s[];\nany all_%s[] = {\n' "$2" "$2"
@@ -90,8 +90,8 @@ install_dirs() {
 	done
 	! grep -v '^\./\(usr/lib64\|inc\|man\)/' "$tmp/files" && ! find "$tmp/e" -type f ! -perm 644 | grep .
 }
-# One program with every header in its own C99 object and its own C++ object, and one source with
-# all headers that can be included together.
+# One program that includes every header in a C99 object and a C++ object of its own, and one source
+# with all headers that can be included together.
 together() {
 	for header in $headers; do
 		name=$(echo "$header" | tr -c '[:alnum:]\n' _)
@@ -110,13 +110,13 @@ together() {
 	g++ -std=c++98 $quiet -Iinclude -o "$tmp/both" "$tmp/both.cc" "$tmp"/c_*.o "$tmp"/cc_*.o -L. \
 		-lperfmon2 -lgpustat -lpthread && "$tmp/both"
 }
-# The library within a shared library.
+# Links the library into a shared library.
 in_shared() {
 	consumer KD/KHR_perfcounter.h one >"$tmp/one.c" && main_of one >"$tmp/main.c" &&
 		gcc -shared -fPIC -Iinclude -o "$tmp/libone.so" "$tmp/one.c" -L. -lgpustat -Wl,-z,text -Wl,-z,defs &&
 		gcc -o "$tmp/main" "$tmp/main.c" "$tmp/libone.so" -Wl,-rpath,"$tmp" && "$tmp/main"
 }
-every_way() { # COMPILER FLAGS...: this libc has every symbol that the libraries need, in each way of linking
+every_way() { # COMPILER FLAGS...: links the libraries completely, in each way
 	compiler=$1
 	shift
 	consumer KD/KHR_perfcounter.h one >"$tmp/one.c" && main_of one >>"$tmp/one.c" || return 1
@@ -126,7 +126,7 @@ every_way() { # COMPILER FLAGS...: this libc has every symbol that the libraries
 	done
 }
 # A static program with the functions of libgpustat.a uses as little heap and stdio as gpustat, if
-# it exits in the same way.
+# it exits in the same way as gpustat.
 slim() {
 	for header in $khr $perf; do
 		{ consumer $header one && main_of one && printf 'void _exit(int);\nvoid exit(int c)\n{\n\t_exit(c);\n}\n'; } \
@@ -137,7 +137,8 @@ slim() {
 }
 # --- memory use ---
 
-# .data and .bss of a program that refers to all of a header, minus those of an empty program.
+# Checks the size of .data and .bss of a program that refers to all functions of a header, minus
+# those of an empty program.
 static_data() { # HEADER LIBRARIES...
 	consumer "$1" one >"$tmp/one.c" && main_of one >>"$tmp/one.c" && echo 'int main(void) { return 0; }' >"$tmp/none.c" || return 1
 	shift
@@ -145,9 +146,9 @@ static_data() { # HEADER LIBRARIES...
 		size "$tmp/one" "$tmp/none" >"$tmp/sizes" || return 1
 	awk 'NR == 2 { n = $2 + $3 } NR == 3 { n -= $2 + $3 } END { print n " bytes"; exit !(n > 0 && n <= 262144) }' "$tmp/sizes"
 }
-# A program that finds a counter by its name, reads it and prints its own VmRSS in kB. n: as nobody,
-# to which RLIMIT_MEMLOCK applies. l: with all memory locked, now and later. f: a child process
-# reads it and another counter, and then the parent does.
+# Compiles a program that finds a counter by its name, reads it and prints its own VmRSS in kB.
+# Letters of its argument: n: it runs as nobody, to whom RLIMIT_MEMLOCK applies. l: all memory is
+# locked, now and later. f: a child process reads the counter and another one, then the parent does.
 one_counter() {
 	cat >"$tmp/mem.c" <<-'END'
 		#include <KD/KHR_perfcounter.h>
@@ -203,7 +204,7 @@ resident() { # MODE KB LIMIT...: LIMIT: options of ulimit, such as "-v 16384"
 }
 small() { resident '' 1024; }
 small_locked() { resident l 2048; }
-short_of_room() { # limits of address space, of locked memory, and of both
+short_of_room() { # with limits of address space, of locked memory, and of both
 	for limit in '-v 8192' '-v 65536' '-d 1024'; do
 		resident f 1024 "$limit" || { echo "$limit"; return 1; }
 	done
@@ -213,7 +214,7 @@ short_of_room() { # limits of address space, of locked memory, and of both
 	done
 	resident nlf 2048 '-l 8192' '-v 16384'
 }
-# A program may use all names that are local to the libraries for its own variables.
+# A program may use all names that are local to the libraries for variables of its own.
 own_names() {
 	nm --defined-only build/pic/libgpustat.o build/pic/libperfmon2.o |
 		awk 'NF == 3 && $2 ~ /[a-z]/ && $3 ~ /^[A-Za-z_][A-Za-z0-9_]*$/ { print $3 }' | sort -u >"$tmp/local"
@@ -223,14 +224,15 @@ own_names() {
 		gcc -fno-builtin -c -w -o "$tmp/own.o" "$tmp/own.c" &&
 		gcc -Iinclude -o "$tmp/own" "$tmp/program.c" "$tmp/own.o" -L. -lperfmon2 -lgpustat -lpthread && "$tmp/own"
 }
-# The text of a static program that reads one counter, less that of an empty one, in bytes.
+# Checks the text size in bytes of a static program that reads one counter, minus that of an empty
+# program.
 text_of_one() { # LIB LIMIT
 	echo 'int main(void) { return 0; }' >"$tmp/none.c" && musl-gcc -w -static -Iinclude -o "$tmp/one" "$tmp/mem.c" -L. "-l$1" &&
 		musl-gcc -static -o "$tmp/none" "$tmp/none.c" && size "$tmp/one" "$tmp/none" >"$tmp/sizes" || return 1
 	awk -v most="$2" 'NR == 2 { n = $1 } NR == 3 { n -= $1 } END { print n " bytes"; exit !(n > 0 && n < most) }' "$tmp/sizes" &&
 		"$tmp/one" '' >"$tmp/said" 2>&1 || { cat "$tmp/said"; return 1; }
 }
-few_calls() { # the first value of "CPU 0 utilization", found by its name, in a static program
+few_calls() { # Counts the system calls of a static program until the first value of a counter.
 	cat >"$tmp/first.c" <<-'END'
 		#include <KD/KHR_perfcounter.h>
 		#include <string.h>
@@ -246,14 +248,14 @@ few_calls() { # the first value of "CPU 0 utilization", found by its name, in a 
 	musl-gcc -static -Iinclude -o "$tmp/first" "$tmp/first.c" -L. -lgpustat && strace -o "$tmp/calls" "$tmp/first" || return 1
 	[ "$(wc -l <"$tmp/calls")" -gt 5 ] && [ "$(wc -l <"$tmp/calls")" -le 40 ] || { wc -l <"$tmp/calls"; return 1; }
 }
-versions() { # the header and the Makefile have the same version
+versions() { # The header and the Makefile have the same version.
 	printf '%s\n' '#include <gpustat/version.h>' GPUSTAT_VERSION_MAJOR.GPUSTAT_VERSION_MINOR.GPUSTAT_VERSION_PATCH \
 		'#if GPUSTAT_VERSION >= 0x200 && GPUSTAT_VERSION < 0x1000000' comparable '#endif' >"$tmp/version.c"
 	gcc -Iinclude -E -P "$tmp/version.c" | tr -d ' \n' >"$tmp/version"
 	[ "$(cat "$tmp/version")" = "$(sed -n 's/^VERSION = //p' Makefile)comparable" ] || { cat "$tmp/version"; return 1; }
 }
 # --- shared libraries ---
-exports() { # LIB HEADER...: each function has the version of its library, and nothing else is exported
+exports() { # LIB HEADER...: each function has the version of its library; no other name is exported
 	lib=$1
 	shift
 	declared "$@" | sed "s/$/@@${lib}_0/" >"$tmp/declared"
@@ -272,7 +274,7 @@ python_example() {
 		on { text = text $0 "\n" }' docs/khr-perfcounter.3 >"$tmp/example.py" && [ -s "$tmp/example.py" ] &&
 		LD_LIBRARY_PATH=. timeout 20 python3 "$tmp/example.py" >"$tmp/said" && grep -qxE '[0-9]+ %' "$tmp/said"
 }
-documented() { # every function is documented in a manual
+documented() { # Every function is documented in a manual.
 	declared $headers | grep -v '^pfm_v23_' | while read -r f; do
 		cat docs/*.3 | grep -q "^\.\(Fn\|Fo\) $f\b" || { echo "$f"; return 1; }
 	done
@@ -323,7 +325,7 @@ check 'libgpustat.a defines exactly the functions of its headers as global names
 check 'libperfmon2.a defines exactly the functions of its headers as global names' only_declared libperfmon2.a $pfm
 check 'libgpustat-host.a defines exactly the functions of KD/KHR_perfcounter.h as global names' only_declared libgpustat-host.a $khr
 for lib in gpustat-host perfmon2; do
-	check "lib$lib.a has no names of rooms" no_inner_names lib$lib.a
+	check "lib$lib.a has no global name that only its own files need" no_inner_names lib$lib.a
 done
 check 'libgpustat.so exports exactly the functions of its headers, with a version' exports libgpustat $khr $perf
 check 'libperfmon2.so exports exactly the functions of its headers, with a version' exports libperfmon2 $pfm
@@ -334,32 +336,32 @@ for lib in gpustat gpustat-host perfmon2; do
 	check "lib$lib.a uses no heap and no stdio" no_heap build/pic/lib$lib.o
 	check "lib$lib.a has no global constructors and no executable stack" no_constructors build/pic/lib$lib.o
 done
-check 'a shared library of both libraries has no text relocations' no_text_relocations libperfmon2.a libgpustat.a
-check 'gcc -std=c99: programs with one header each are compiled and linked' links gcc c -std=c99
+check 'a shared library made of both libraries has no text relocations' no_text_relocations libperfmon2.a libgpustat.a
+check 'gcc -std=c99: programs that include one header each are compiled and linked' links gcc c -std=c99
 for std in c++98 c++17; do
-	with g++ g++ "g++ -std=$std: programs with one header each are compiled and linked" links g++ cc -std=$std
+	with g++ g++ "g++ -std=$std: programs that include one header each are compiled and linked" links g++ cc -std=$std
 done
-with musl-gcc musl-tools 'musl-gcc -std=c99: programs with one header each are compiled and linked' links musl-gcc c -std=c99
-with clang clang 'clang -std=c99: programs with one header each are compiled and linked' links clang c -std=c99
-with clang++ clang 'clang++ -std=c++17: programs with one header each are compiled and linked' links clang++ cc -std=c++17
-check 'glibc has all needed symbols: PIE, no PIE, static, static PIE' every_way gcc -pie -no-pie -static -static-pie
-with musl-gcc musl-tools 'musl has all needed symbols: PIE, no PIE, static' every_way musl-gcc -pie -no-pie -static
+with musl-gcc musl-tools 'musl-gcc -std=c99: programs that include one header each are compiled and linked' links musl-gcc c -std=c99
+with clang clang 'clang -std=c99: programs that include one header each are compiled and linked' links clang c -std=c99
+with clang++ clang 'clang++ -std=c++17: programs that include one header each are compiled and linked' links clang++ cc -std=c++17
+check 'the libraries link completely with glibc: PIE, no PIE, static, static PIE' every_way gcc -pie -no-pie -static -static-pie
+with musl-gcc musl-tools 'the libraries link completely with musl: PIE, no PIE, static' every_way musl-gcc -pie -no-pie -static
 with musl-gcc musl-tools 'a static program with libgpustat.a uses no heap and no stdio' slim
 check 'libgpustat.a adds at most 256 KiB of .data and .bss' static_data $khr -lgpustat
-check 'libgpustat-host.a adds at most 128 KiB of .data and .bss' static_data $khr -lgpustat-host
+check 'libgpustat-host.a adds at most 256 KiB of .data and .bss' static_data $khr -lgpustat-host
 check 'libperfmon2.a with libgpustat.a adds at most 256 KiB of .data and .bss' static_data perfmon/perfmon.h -lperfmon2 -lgpustat
-with musl-gcc musl-tools 'a static program that reads one counter is compiled' one_counter
+with musl-gcc musl-tools 'a static program that reads one counter can be compiled' one_counter
 with musl-gcc musl-tools 'a program that reads one counter has less than 120 KB of text with libgpustat-host.a' text_of_one gpustat-host 120000
 with strace strace 'the first value of a counter takes at most 40 system calls' few_calls
-with musl-gcc musl-tools 'the program has at most 1 MiB of resident memory' small
-with musl-gcc musl-tools 'the program has at most 2 MiB of resident memory if all memory is locked' small_locked
-with musl-gcc musl-tools 'the program reads the counter with little memory, also in a child process' short_of_room
-with g++ g++ 'one program with every header in a C99 object and a C++ object' together
-check "libgpustat.a within a program's own shared library" in_shared
-check 'a program may use all other names' own_names
+with musl-gcc musl-tools 'a program that reads one counter has at most 1 MiB of resident memory' small
+with musl-gcc musl-tools 'a program that reads one counter has at most 2 MiB of resident memory if all memory is locked' small_locked
+with musl-gcc musl-tools 'a program reads a counter under limits on memory, also in a child process' short_of_room
+with g++ g++ 'one program with a C99 object and a C++ object for every header is compiled and linked' together
+check "libgpustat.a can be linked into a shared library of a program" in_shared
+check 'a program may use all names that the libraries do not declare' own_names
 with pkg-config pkg-config 'install-dev with DESTDIR; programs are compiled with pkg-config' installed gcc
 check 'install-dev uses PREFIX LIBDIR INCLUDEDIR MANDIR; all users may read the files' install_dirs
-check 'another folder builds identical libraries; make clean removes them' cleans
+check 'a build in another folder results in identical libraries; make clean removes them' cleans
 check 'each function is documented in a manual' documented
 check 'the examples in the manuals print what is described' examples
 with mandoc mandoc 'the manuals have no warning of mandoc -Tlint -Wwarning' lint

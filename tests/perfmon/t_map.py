@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# t_map.py PROG - events --map: the table that is selected on the machines of tests/pmus, the user's
-# own file, and errors in files. Prints TAP; exit 0 if all tests pass. SPDX-License-Identifier: MIT
+# t_map.py PROG - events --map: the table that is selected on each machine of tests/pmus, the user's
+# own file, and errors in this file. Prints TAP; exit 0 if all tests pass.
+# SPDX-License-Identifier: MIT
 import os
 import re
 import subprocess
@@ -39,7 +40,7 @@ def t_machines():
         report(lines[1] == f"fits {fits}" if fits else "fits" not in out, f"{tree}: -v prints the event that the table fits", out)
         report("pmd 256 counter CPU 0 utilization" in lines, f"{tree}: the table has virtual registers", out)
         plain = run("--map", "--sys", os.path.join(PMUS, tree))[1].splitlines()
-        report(plain == [x for x in lines if not x.startswith("fits ")], f"{tree}: without -v the event is not printed", plain)
+        report(plain == [x for x in lines if not x.startswith("fits ")], f"{tree}: without -v the event that the table fits is not printed", plain)
 
 
 def with_file(text, *args):
@@ -52,7 +53,7 @@ def with_file(text, *args):
 
 def t_own():
     _, builtin, _ = run("--map", "--sys", os.path.join(PMUS, "intel"))
-    report(builtin.count("\n") > 20 and with_file(builtin) == (0, builtin, ""), "the printed table can be read as a file, and results in the same table")
+    report(builtin.count("\n") > 20 and with_file(builtin) == (0, builtin, ""), "the printed table can be read as a file, and the result is the same table")
     report(run("--map", file="") == run("--map"), "an empty file name is ignored")
     code, out, err = with_file("table mine # of this board\npmc 3 mask 0-3 default 0x2\npmd 1-2 pmc 3 event {0-3} user=3\n")
     report((code, out, err) == (0, "table mine\npmc 3 mask 0-3 default 0x2\npmd 1 pmc 3 event {0-3} user=3\n"
@@ -66,11 +67,11 @@ def t_wrong():
                              ("table a\nfits no-such-event\ntable\n", 3, "name")]:
         code, out, err = with_file(text)
         report(code == 2 and out == "" and err.startswith(f"gpustat: FILE: line {line}: ") and word in err and err.count("\n") == 1,
-               f"an error with its line: {text!r}", code, out, err)
+               f"a malformed file: the message has the line: {text!r}", code, out, err)
     for text, word in [("", "fits"), ("# nothing\n", "fits"), ("table a\nfits no-such-event\n", "fits"),
                        ("#" * 70000, "64 KiB")]:
         code, out, err = with_file(text)
-        report(code == 2 and out == "" and err.startswith("gpustat: FILE: ") and word in err, f"an error in the file: {text[:30]!r}", code, out, err)
+        report(code == 2 and out == "" and err.startswith("gpustat: FILE: ") and word in err, f"a file without a usable table is an error: {text[:30]!r}", code, out, err)
     code, out, err = run("--map", file="/nowhere")
     report(code == 2 and out == "" and "/nowhere: cannot be read" in err, "a missing file is an error", code, out, err)
     code, out, err = run("--map", "-q", file="/nowhere")
@@ -80,23 +81,23 @@ def t_wrong():
 def t_words():
     for args in (["--map", "cycles"], ["--map", "--resolve", "cycles"], ["--map=1"], ["--perfmon"], ["--perfmon", "--resolve", "cycles"]):
         code, out, err = run(*args)
-        report(code == 2 and out == "" and err.count("\n") == 1, f"arguments that are refused: {args}", code, out, err)
+        report(code == 2 and out == "" and err.count("\n") == 1, f"invalid combination of arguments: {args}", code, out, err)
     r = subprocess.run([PROG, "list", "--map"], capture_output=True, timeout=60, check=False)
-    report(r.returncode == 2 and r.stdout == b"", "--map is refused by another command", r)
+    report(r.returncode == 2 and r.stdout == b"", "list does not accept --map", r)
 
 
 def t_perfmon():
-    """The text of perfmon2's mappings_show(): PMC%u:0x%llx:0x%llx:%s, then the same for PMDs."""
+    """Compares with perfmon2's mappings_show(): PMC%u:0x%llx:0x%llx:%s, then the same for PMDs."""
     code, out, err = with_file("table mine\npmc 3 mask 0-3,8 default 0x2\npmd 1-2 pmc 3 event {0-3} user=3\n"
                                "pmd 300 counter GPU 0 utilization\n", "--perfmon")
     report((code, out, err) == (0, "PMC3:0x2:0x10f:configures PMD1 PMD2\nPMD1:0x0:0xffffffffffffffff:{0-3}\n"
                                    "PMD2:0x0:0xffffffffffffffff:{0-3}\nPMD300:0x0:0xffffffffffffffff:GPU 0 utilization\n", ""),
-           "--perfmon prints the registers as /proc/perfmon_map", code, out, err)
+           "--perfmon prints the registers in the form of /proc/perfmon_map", code, out, err)
     lines = run("--map", "--perfmon", "--sys", os.path.join(PMUS, "intel"))[1].splitlines()
     form = re.compile(r"PM[CD]\d+:0x[0-9a-f]+:0x[0-9a-f]+:[^\n]+")
     report(len(lines) > 20 and all(form.fullmatch(x) for x in lines) and
-           lines[0] == "PMC0:0x0:0xffdfffff:configures PMD0", "--perfmon: each register has a line of four parts", lines)
-    report(lines == sorted(lines, key=lambda x: (x[2], int(re.search(r"\d+", x)[0]))), "--perfmon: PMCs come first, by number", lines)
+           lines[0] == "PMC0:0x0:0xffdfffff:configures PMD0", "--perfmon: each register has one line with four parts", lines)
+    report(lines == sorted(lines, key=lambda x: (x[2], int(re.search(r"\d+", x)[0]))), "--perfmon: PMCs come first, and registers are sorted by number", lines)
 
 
 def t_counters():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # t_formats.py PROG - every command in every format on every machine of tests/trees: each record
 # must be valid, with all keys of the schema, plausible units, order and alignment, and with the
-# same numbers in every format. Then the values that tests/trees/README.md lists for each machine.
-# Prints TAP; exit 0 if all tests pass. SPDX-License-Identifier: MIT
+# same numbers in every format. Also tests the values that tests/trees/README.md lists for each
+# machine. Prints TAP; exit 0 if all tests pass. SPDX-License-Identifier: MIT
 import json
 import os
 import re
@@ -15,7 +15,7 @@ from machine import FORMATS, TREES, Skip, check, eq, near, parse_csv, parse_json
 
 TESTS = []
 NAMES = sorted(d for d in os.listdir(TREES) if os.path.isdir(os.path.join(TREES, d, "proc")) and d != "host") \
-    if os.path.isdir(TREES) else []  # host has no device
+    if os.path.isdir(TREES) else []  # the tree host has no device
 
 KEYS = {
     "device": "schema kind time dt dev driver pdev name state clients unreadable dropped busy idle engine memory vram "
@@ -135,7 +135,7 @@ def check_record(rec, kind, raw, still):
         if still:
             eq(rec["dt"], None, "dt")
         else:
-            maybe(rec["dt"], "dt", 0, 5)  # the interval of a late sample may be short
+            maybe(rec["dt"], "dt", 0, 5)  # the interval after a late sample may be short
         check(isinstance(rec["dev"], str) and rec["dev"], "dev")
     if "pdev" in rec:
         check(rec["pdev"] is None or re.fullmatch(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", rec["pdev"]),
@@ -175,7 +175,7 @@ def check_order(recs, kind):
 # --- the formats agree ----------------------------------------------------------------------------
 
 def exact(out):
-    """Parses JSON, and keeps numbers as text."""
+    """Parses JSON with numbers kept as text."""
     return [json.loads(line, parse_int=lambda s: ("n", s), parse_float=lambda s: ("n", s)) for line in out.splitlines()]
 
 
@@ -198,7 +198,7 @@ def as_cell(v):
 
 
 def check_columns(tree, args, recs):
-    """With -f, csv and plain have a column for each number of each group, and its exact value."""
+    """Checks that with -f, csv and plain have a column for each number of each group, with its exact value."""
     groups = sorted({g for r in recs for g, v in r.items() if isinstance(v, dict) and g != "other"})
     for fmt, sep, unknown in (("csv", ",", ""), ("plain", " ", "-")):
         rows = [line.split(sep) for line in printable(run(tree, args, fmt, "-f", ",".join(["dev", *groups]))).splitlines()]
@@ -237,7 +237,7 @@ def check_logfmt(recs, out):
 # --- line and table -------------------------------------------------------------------------------
 
 def check_aligned(heading, rows, what):
-    """The cells of each column are aligned with the left or the right end of its title."""
+    """Checks that the cells of each column are aligned with the left or the right end of its title."""
     titles = [(m.start(), m.end()) for m in re.finditer(r"\S+", heading)]
     for i, (s, e) in enumerate(titles):
         if i + 1 == len(titles):
@@ -264,7 +264,7 @@ def check_table(args, recs, out):
         return
     for sample in text.split("\n\n"):
         lines = sample.rstrip("\n").split("\n")
-        # groups have two rows of titles: the lower one names all columns
+        # a table with groups has two rows of titles; the lower row names all columns
         n = len(recs) if "0.01" not in args else len(recs) // 2
         check(len(lines) - n in (1, 2), f"{len(lines)} lines for {n} records")
         check_aligned(lines[-n - 1], lines[-n:], "table")
@@ -462,7 +462,7 @@ def _(m):
     eq(d["state"], "suspended", "state")
     unknown(d)
     out = b"".join(run("xe-suspended", a, "json") for a in ([], ["list"], ["-r"]))
-    check(not re.search(rb"\b(1111000000|2222000000|99\.0|9999\.999999|777)\b", out), f"bait was read: {out[-600:]!r}")
+    check(not re.search(rb"\b(1111000000|2222000000|99\.0|9999\.999999|777)\b", out), f"a file that must not be read was read: {out[-600:]!r}")
 
 
 @test("values of README.md: msm, panfrost, panthor, lima")
@@ -501,11 +501,11 @@ def _(m):
     eq(d["card1"]["state"], "unsupported", "state of vc4")
     c = clients("v3d")["card0", 81]
     eq((c["engine"]["bin"]["busy_ns"], c["engine"]["render"]["busy_ns"]), (4916187, 154563573), "client 81")
-    check(any(k.startswith("v3d-jobs-") for k in c["other"]), "jobs under other")
+    check(any(k.startswith("v3d-jobs-") for k in c["other"]), "the jobs of v3d under `other`")
     d = devices("etnaviv")
     eq((d["card0"]["driver"], d["card1"]["driver"], d["card0"]["clients"], d["card0"]["engine"]),
        ("etnaviv", "imx-drm", 2, {}), "etnaviv")
-    eq(d["card0"]["temp"], {}, "temperature of the core, which has none")
+    eq(d["card0"]["temp"], {}, "temperature of the core, which has no sensor")
     c = clients("etnaviv")["card0", 9]
     eq((c["memory"]["memory"]["total"], c["memory"]["memory"]["shared"]), (24836 << 10, 8100 << 10), "client 9")
 
@@ -539,7 +539,7 @@ def _(m):
     d, = devices("jetson").values()
     near(d["busy"], 47.3, 1e-9, "busy of jetson")
     clock(d, 612)
-    has(d, "temp", 46.531)  # the ina3221 does not belong to the GPU
+    has(d, "temp", 46.531)  # the sensor ina3221 does not belong to the GPU
     d = devices("rockchip")
     eq((d["card0"]["driver"], d["card1"]["driver"]), ("rockchip-drm", "RKNPU"), "rockchip")
     mali, = (x for x in d.values() if x["driver"] == "mali")
@@ -576,7 +576,7 @@ def _(m):
     check({("card0", 3), ("card0", 19), ("card0", 24), ("accel0", 23)} <= got, f"clients {got}")
 
 
-@test("values of an unchanged tree: every rate is 0 or unknown")
+@test("in an unchanged tree every rate is 0 or unknown")
 def _(m):
     for tree in NAMES:
         for rec in parse_json(run(tree, ["clients"], "json")):
@@ -589,7 +589,7 @@ def main(prog):
     for tree in NAMES:
         for label, args in COMMANDS:
             body = combination(tree, label, args)
-            if not {"-r", "list"} & set(args):  # two readings, a window apart
+            if not {"-r", "list"} & set(args):  # commands that take two readings
                 machine.live(body)
             TESTS.append((f"{tree}: gpustat {label}".rstrip(), body, False))
         if any(dumps_of(tree)):
@@ -597,7 +597,7 @@ def main(prog):
     if not NAMES:
         def missing(m):
             raise Skip("no tests/trees")
-        TESTS[:] = [("formats over captured machines", missing, False)]
+        TESTS[:] = [("each format on each captured machine", missing, False)]
     return machine.main(prog, TESTS)
 
 

@@ -19,9 +19,9 @@ g() {
 	[ -z "$partial" ] || [ "$status" != 2 ] || "$prog" "$@" 2>&1 >/dev/null </dev/null | grep -ao 'not built in: [a-z]*' >>"$tmp/lacks"
 	return "$status"
 }
-# lacks GOT NAME: prints the reason to skip a test, a feature that is not built in: the program says so,
-# or the feature only adds values, and golden/needs has the tests that show these. A list of features
-# differs, too.
+# lacks GOT NAME: prints the reason to skip a test: a feature that is not built in. Either the
+# program says so in its output, or the feature only adds values, and golden/needs lists the tests
+# that show these values. A list of features differs too.
 lacks() {
 	[ "$partial" ] || return
 	{
@@ -36,7 +36,7 @@ for cmd in ../golden/${ONLY:-*}.cmd; do
 	want=../golden/$name.want
 	n=$((n + 1))
 	: >"$tmp/lacks"
-	# shellcheck disable=SC1090 # that is what a .cmd is for
+	# shellcheck disable=SC1090 # a .cmd is meant to be sourced
 	(. "./$cmd") 2>&1 | sed -E 's/"dt":[0-9.]+/"dt":DT/g; s/ dt=[0-9.]+/ dt=DT/g; s/^,[0-9]+\.[0-9]{6},/,DT,/' >"$tmp/got"
 	[ "$2" = --bless ] && cp "$tmp/got" "$want"
 	if cmp -s "$tmp/got" "$want"; then

@@ -23,9 +23,9 @@ HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TREES = os.path.join(HERE, "trees")
 PROG = os.path.abspath(sys.argv[1])
 PROMTOOL = om_parser = prom_parser = None
-if os.environ.get("PART") != "quick":  # a quick test gives the same result whatever is installed
+if os.environ.get("PART") != "quick":  # a quick test must not depend on installed packages
     PROMTOOL = shutil.which("promtool")
-    sys.path.append("/usr/lib/python3/dist-packages")  # Debian's packages, whichever python3 runs
+    sys.path.append("/usr/lib/python3/dist-packages")  # for Debian's packages, if python3 is not Debian's
     with contextlib.suppress(ImportError):
         from prometheus_client import openmetrics, parser as prom_parser
         from prometheus_client.openmetrics import parser as om_parser
@@ -88,7 +88,7 @@ def exposition(data, om):
             word, name, rest = line[2:].split(" ", 2)
             need(word in ("HELP", "TYPE", "UNIT") and NAME.match(name) and rest, "header", line)
             if name != family:
-                need(name not in seen, "a family that is not contiguous", name)
+                need(name not in seen, "the samples of a family are not contiguous", name)
                 seen.add(name)
                 family, head = name, {"samples": 0}
             need(word not in head and head["samples"] == 0, "a header that occurs twice or after samples", line)
@@ -127,7 +127,7 @@ def same_as_parser(series, families):
     for f in families:
         for s in f.samples:
             key = (s.name, tuple(sorted(s.labels.items())))
-            need(key not in theirs and s.timestamp is None, "parser: twice or with a time", key)
+            need(key not in theirs and s.timestamp is None, "parser: a sample occurs twice or has a time", key)
             theirs[key] = s.value
     want = {(n, tuple((k, v.replace('\\"', '"').replace("\\\\", "\\")) for k, v in ls)): x for (n, ls), x in series.items()}
     need(theirs == want, "the parser reads different values", set(theirs.items()) ^ set(want.items()))
@@ -165,7 +165,7 @@ def check_influx(data, types):
             need(not t[2].endswith("\\") and t[1] != "time", "tag", t[0])
             tags.append(t[1])
             at = t.end()
-        need(tags == sorted(set(tags)), "order of tags", line)
+        need(tags == sorted(set(tags)), "the tags are not sorted", line)
         need(line[at] == " ", "blank", line)
         at += 1
         names = []
@@ -175,7 +175,7 @@ def check_influx(data, types):
             need(f[1] != "time" and f[1] not in names, "field twice", f[0])
             names.append(f[1])
             kind = types.setdefault((measurement, f[1]), f[2][0] == '"')
-            need(kind == (f[2][0] == '"'), "a field of two types", line)
+            need(kind == (f[2][0] == '"'), "a field has two types", line)
             if f[2][0] != '"':
                 need(not math.isinf(float(f[2])), line)
             points[line[:line.index(f[1] + "=", at)], f[1]] = f[2]
@@ -220,7 +220,7 @@ def check_collectd(data, types):
     for line in text_of(data).split("\n")[:-1]:
         m = re.match(r'PUTVAL "([^/" ]+)/([^/" ]+)/([^/" ]+)"( interval=[0-9]+(?:\.[0-9]+)?)? N:(U|-?[0-9]+(?:\.[0-9]+)?)$', line)
         need(m, line)
-        need(all(1 <= len(p) <= 127 for p in m.groups()[:3]), "a part too long", line)
+        need(all(1 <= len(p) <= 127 for p in m.groups()[:3]), "a part of the name is too long", line)
         kind = m[3].split("-")[0]
         need(kind in TYPESDB, "no such type", line)
         low, high = TYPESDB[kind]
@@ -252,7 +252,7 @@ FORMATS = {"prom": check_prom, "openmetrics": check_openmetrics, "influx": check
            "statsd": check_statsd, "collectd": check_collectd, "kmsg": check_kmsg}
 
 
-LIVE = []  # the checks that read this machine, are signalled, or compare times with its clock
+LIVE = []  # checks that read this machine, use signals, or compare times with its clock
 
 
 def live(check):
@@ -261,7 +261,7 @@ def live(check):
 
 
 def chosen(live):
-    """True if the environment selects this part of the checks, see PART in machine.py."""
+    """True if the environment selects this part of the checks (PART in tests/machine.py)."""
     return os.environ.get("PART", "live" if live else "quick") == ("live" if live else "quick")
 
 
@@ -280,7 +280,7 @@ def attempt(name, check, *args):
 # --- all trees and kinds of records ---------------------------------------------------------------
 
 def valid_records(fmt, check):
-    """All trees: devices, clients, cgroups, list, with and without -r; and dumps of fdinfo."""
+    """Checks devices, clients, cgroups and list of all trees, with and without -r; and dumps of fdinfo."""
     types, some = {}, 0
     for tree in sorted(os.listdir(TREES)):
         if not os.path.isdir(f"{TREES}/{tree}/sys"):
@@ -312,7 +312,7 @@ def valid_summaries(fmt, check):
         for stat in ("min", "avg", "max"):
             key = ("gpustat_temp_celsius", (("dev", "card0"), ("sensor", "edge"), ("stat", stat)))
             need(series.get(key) == 52, stat, series)
-        need(not [k for k in series if k[0].endswith("_total")], "a total has no mean")
+        need(not [k for k in series if k[0].endswith("_total")], "a summary has a mean of a total")
     elif fmt == "influx":
         check(data, {})
         need(b"gpustat_temp,dev=card0,sensor=edge,stat=avg celsius=52.0" in data, data)
@@ -321,7 +321,7 @@ def valid_summaries(fmt, check):
 
 
 def valid_other_commands(fmt, check):
-    """Counters, the host and OA reports: records without devices."""
+    """Checks counters, host and OA reports, which are records without devices."""
     types = {}
     check(run(["counters", "-o", fmt], tree="mixed"), types)
     check(run(["host", "-o", fmt, "-w", "20ms"], tree="mixed"), types)
@@ -350,7 +350,7 @@ def valid_events(fmt, check):
 def valid_samples(fmt, check):
     work = ["--", "sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"]
     base = ["sample", "--log-fd", "1", "-e", "cpu-clock:u", "-F", "500", "-o", fmt]
-    # the other formats write a line for each sample, and samples can be equal
+    # the other formats write one line per sample, and the lines of two samples can be equal
     if fmt in ("prom", "openmetrics", "kmsg"):
         got = check(run([*base, *work]), {})
         if fmt == "prom":
@@ -374,7 +374,7 @@ def known_values():
             ("gpustat_device_info", {"driver": "amdgpu", "pdev": "0000:03:00.0", "name": "1002:744c", "state": "active"}, 1)):
         got = s.get((name, tuple(sorted({"dev": "card0", **labels}.items()))))
         need(got == want, name, labels, got, want)
-    need(s.get(("gpustat_unreadable_processes", ())) == 0 and s.get(("gpustat_dropped", ())) == 0, "of the run")
+    need(s.get(("gpustat_unreadable_processes", ())) == 0 and s.get(("gpustat_dropped", ())) == 0, "gpustat_unreadable_processes and gpustat_dropped are not 0")
     need(s[("gpustat_self_cpu_seconds_total", ())] > 0, "itself")
     need(any(k[0] == "gpustat_engine_busy_ratio" for k in s) and any(k[0] == "gpustat_engine_busy_seconds_total" for k in s),
          "rates and totals in one sample")
@@ -397,8 +397,8 @@ def own_resources():
 
 @live
 def source_states():
-    """gpustat_source_ok is 1 if a source can be read, 0 if not permitted, absent if there is no
-    source."""
+    """gpustat_source_ok is 1 if a source can be read, 0 if that is not permitted, and absent
+    without the source."""
     r = subprocess.run([PROG, "doctor", "-o", "json", "--proc", "mixed/proc", "--sys", "mixed/sys"], capture_output=True, cwd=TREES)
     want = {d["source"]: {"ok": 1, "denied": 0, "absent": None}[d["status"]] for d in map(json.loads, r.stdout.splitlines())}
     need({1, None} <= set(want.values()), want)
@@ -450,8 +450,8 @@ def collectd_names():
 
 @live
 def collectd_runs_until_stopped():
-    """Without interval, count and window it runs until it is stopped, as the exec plugin
-    requires."""
+    """Without interval, count and window it runs until it is stopped, as the exec plugin of
+    collectd requires."""
     env = {**os.environ, "COLLECTD_HOSTNAME": "h", "COLLECTD_INTERVAL": "0.050"}
     for args in ([], ["clients"], ["host", "-f", "value"]):
         p = subprocess.Popen([PROG, *args, "-o", "collectd", "--proc", f"{TREES}/mixed/proc", "--sys", f"{TREES}/mixed/sys"],
@@ -471,15 +471,15 @@ def collectd_runs_until_stopped():
 
 
 def files_of_several_kinds_have_different_series():
-    """Files of several kinds for node_exporter: a series is in only one of them, and a family has
-    only one help text."""
+    """With one file for node_exporter per kind of record, a series is in only one of the files, and
+    a family has only one help text."""
     where, heads = {}, {}
     for args in (["-w", "10ms"], ["-r"], ["clients", "-w", "10ms"], ["clients", "-r"], ["cgroups", "-w", "10ms"], ["cgroups", "-r"],
                  ["list"], ["host", "-w", "10ms"], ["counters"]):
         data = run([*args, "-o", "prom"], tree="mixed")
         kind = args[0] if args[0] in ("procs", "clients", "cgroups", "host", "counters") else ""
         for key in exposition(data, False):
-            if kind not in ("host", "counters") or key[1]:  # these two are one kind
+            if kind not in ("host", "counters") or key[1]:  # host and counters are one kind
                 need(where.setdefault(key, kind) == kind or {kind, where[key]} == {"host", "counters"}, key, "of", kind)
         for line in data.decode().split("\n"):
             if line.startswith("# HELP"):
@@ -537,7 +537,7 @@ def no_device():
 
 @live
 def each_sample_is_a_complete_exposition():
-    """Three samples result in three expositions of the same families, with every command."""
+    """With every command, three samples result in three expositions of the same families."""
     for tree, args in (("i915", ["0.02", "3"]), ("xe", ["clients", "0.02", "3"]), ("mixed", ["cgroups", "0.02", "3"]),
                        ("i915", ["-r", "0.02", "3"]), ("host", ["host", "0.02", "3"]),
                        ("host", ["counters", "host/memory/-/used", "0.02", "3"]), (None, ["stat", "-e", "page-faults", "0.02", "3"])):
@@ -561,9 +561,9 @@ def main():
             tap.report(True, what + " is installed")
     can_sample = False
     for fmt, check in FORMATS.items():
-        attempt(f"{fmt}: all trees and kinds of records", valid_records, fmt, check)
-        attempt(f"{fmt}: counters, host and oa", valid_other_commands, fmt, check)
-        attempt(f"{fmt}: the summaries of -S", valid_summaries, fmt, check)
+        attempt(f"{fmt}: records of all trees and kinds are valid", valid_records, fmt, check)
+        attempt(f"{fmt}: records of counters, host and oa are valid", valid_other_commands, fmt, check)
+        attempt(f"{fmt}: the summaries of -S are valid", valid_summaries, fmt, check)
         attempt(f"{fmt}: stat", valid_events, fmt, check)
         if not chosen(True):
             continue

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# t_output.py PROG - output: hostile names in each format, signals, streams that are closed, full or
-# missing. The machines are file trees, see tests/machine.py. Prints TAP.
+# t_output.py PROG - output: hostile names in each format, signals, and output streams that are
+# closed, full or missing. The machines are file trees, see tests/machine.py. Prints TAP.
 # SPDX-License-Identifier: MIT
 import csv
 import io
@@ -53,7 +53,7 @@ def _(m):
     printable(r.out)
 
 
-@test("hostile names: no format has a control character, nor one that moves the text after it")
+@test("hostile names: no format prints a control character or one that moves the text after it")
 def _(m):
     hostile(m)
     for fmt in (*FORMATS, "block", "prom", "openmetrics", "influx", "graphite", "statsd", "collectd", "svg", "chrome"):
@@ -65,7 +65,7 @@ def _(m):
             printable(r.out)
 
 
-@test("CSV: a text that a spreadsheet takes for a formula begins with ', unless --csv-exact; numbers do not")
+@test("CSV: a text that looks like a formula gets a leading ', except with --csv-exact; numbers do not")
 def _(m):
     m.device("i915", I915)
     names = [b"=1+1", b"+1+1", b"-1+1", b"@SUM(1)", b"-5", b"a=1", b"=\"x\",1"]
@@ -132,7 +132,7 @@ def _(m):
                 eq(len(r.out.splitlines()), len(HOSTILE), f"lines of {fmt} {args}")
 
 
-@test("hostile names: a cgroup path of 3 000 bytes is printed whole")
+@test("hostile names: a cgroup path of 3 000 bytes is printed completely")
 def _(m):
     path = "/" + "/".join("d" * 100 for _i in range(30))
     one_client(m, cgroup=f"0::{path}\n")
@@ -143,7 +143,7 @@ def _(m):
             eq(len(m.run(*args, "-w", "0.02", "-H", "-o", fmt).out.splitlines()), 1, f"lines of {args} {fmt}")
 
 
-@test("hostile names: drivers, devices and dumps in each format")
+@test("hostile names: names of drivers and devices, and texts of dumps, are escaped in each format")
 def _(m):
     text = b"drm-driver:\ta\x1b\"b,c\xff\ndrm-pdev:\tx\x07y\ndrm-client-id:\t5\ndrm-client-name:\tq\"\\%s\x1b\n" \
            b"drm-engine-e\x1b[m\",=:\t5 ns\ndrm-total-r\xff\",:\t6\nk\x1b\":\tv\x1b\"\n"
@@ -162,8 +162,8 @@ def _(m):
 
 def stopped(m, sig, args):
     p = subprocess.Popen([machine.PROG, *args, "-o", "json", *m.roots()], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                         # unbuffered: communicate() does not return what a buffered readline() has
-                         # read ahead
+                         # unbuffered, because communicate() does not return bytes that a buffered
+                         # readline() has read ahead
                          bufsize=0)
     if "-w" in args:
         wait_asleep(p.pid)
@@ -176,7 +176,7 @@ def stopped(m, sig, args):
     return parse_json(out)
 
 
-@test("signals: after SIGINT, SIGTERM or SIGHUP the exit code is 0 and records are complete")
+@test("signals: after SIGINT, SIGTERM or SIGHUP the exit code is 0, and all records are complete")
 @machine.live
 def _(m):
     three(m)
@@ -210,7 +210,7 @@ def _(m):
                 check(err.startswith(b"gpustat: "), f"message {err!r}")
 
 
-@test("output: /dev/full is an error: exit 1 with a message")
+@test("output: writing to /dev/full fails: exit 1 with a message")
 def _(m):
     if not os.path.exists("/dev/full"):
         raise Skip("no /dev/full")
@@ -226,18 +226,18 @@ def _(m):
             check(p.stderr.startswith(b"gpustat: "), f"message {p.stderr!r}")
 
 
-@test("output: a closed stdout is an error: exit 1")
+@test("output: with a closed stdout: exit 1")
 def _(m):
     one_client(m)
     r = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", machine.PROG, "-w", "0.02", *m.roots()], stderr=subprocess.PIPE,
                        timeout=60)
     eq(r.returncode, 1, f"exit code ({r.stderr!r})")
     r = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", machine.PROG, "-w", "0.02", *m.roots()], timeout=60)
-    eq(r.returncode, 1, "exit code without any of the three")
+    eq(r.returncode, 1, "exit code without stdin, stdout and stderr")
 
 
 def writes(m, args, stdout):
-    """Runs the program under strace. Returns the length of each write to stdout, and whether it ended with a newline."""
+    """Runs the program under strace. Returns for each write to stdout its length and if it ended with a newline."""
     if not shutil.which("strace"):
         raise Skip("the package strace is missing")
     log = m.path("strace.log")
@@ -247,7 +247,7 @@ def writes(m, args, stdout):
         raise Skip(f"strace: {r.stderr[-80:]!r}")
     with open(log, encoding="utf-8", errors="replace") as f:
         found = [re.search(r'(\\n)?", (\d+)\) += (\d+)', line) for line in f if re.match(r"writev?\(1,", line)]
-    check(all(w.group(2) == w.group(3) for w in found), "a write was cut")
+    check(all(w.group(2) == w.group(3) for w in found), "a write was incomplete")
     return [(int(w.group(2)), bool(w.group(1))) for w in found]
 
 
@@ -258,7 +258,7 @@ def many_clients(m):
         m.fd(pid, 5, dump("i915", pid, *ns(render=pid), pdev=I915))
 
 
-@test("output: a sample of 150 clients is one write into a file, and pieces of whole records into a pipe")
+@test("output: a sample of 150 clients is one write to a file; writes to a pipe contain whole records")
 @machine.live
 def _(m):
     many_clients(m)
@@ -273,7 +273,7 @@ def _(m):
         check(least <= len(pieces) <= 2 * least, f"{fmt}: {len(pieces)} writes of {whole[0][0]} bytes")
 
 
-@test("output: bytes that have no lines go into a pipe as into a file: perfetto, a captured machine")
+@test("output: binary formats (perfetto, capture) are written to a pipe in the same way as to a file")
 @machine.live
 def _(m):
     many_clients(m)
@@ -284,7 +284,7 @@ def _(m):
         check(max(whole) > 8192 and len(pieces) == len(whole), f"{args}: writes of {pieces[:20]} bytes, into a file {whole[:20]}")
 
 
-@test("output: each sample is written when it ends")
+@test("output: each sample is written at its end")
 @machine.live
 def _(m):
     three(m)
@@ -293,7 +293,7 @@ def _(m):
             eq([ends for _, ends in writes(m, [*args, "-o", "json"], f)], [True] * n, f"writes of {args}")
 
 
-@test("output: a record longer than PIPE_BUF reaches a pipe whole")
+@test("output: a record longer than PIPE_BUF arrives complete through a pipe")
 def _(m):
     m.device("i915", I915)
     m.process(7)
@@ -304,14 +304,14 @@ def _(m):
     eq(len(rec["engine"]), 200, "engines")
 
 
-@test("output: no colours unless stdout is a terminal")
+@test("output: colours only if stdout is a terminal")
 def _(m):
     three(m)
     for fmt in FORMATS:
         check(b"\x1b" not in m.run("-w", "0.02", "-o", fmt).out, f"an escape in {fmt}")
 
 
-@test("a node without a device in /sys, with another device in fdinfo: its clients are found once")
+@test("a node that is not in /sys, and whose fdinfo names another device: each client is found once")
 def _(m):
     with tempfile.TemporaryDirectory() as d:
         shutil.copytree(os.path.join(TREES, "i915"), d, symlinks=True, dirs_exist_ok=True)
@@ -319,7 +319,7 @@ def _(m):
         r = run(["clients", "-w", "0.02", "-o", "json", "--proc", f"{d}/proc", "--sys", f"{d}/sys"], timeout=60)
     eq((r.code, r.err), (0, b""), "exit code, messages")
     shared, = [c for c in parse_json(r.out) if c["dev"] == "card0"]
-    eq((shared["pids"], shared["engine"]["render"]["busy"]), ([1, 812, 2301], 0.0), "the client of three holders")
+    eq((shared["pids"], shared["engine"]["render"]["busy"]), ([1, 812, 2301], 0.0), "the client that three processes hold")
 
 
 @test("output: numbers above 2^53 are exact")
@@ -331,7 +331,7 @@ def _(m):
             check(m.run(*args, "-o", fmt).out.count(str(n).encode()) >= 2, f"{args} {fmt}")
 
 
-@test("host: a /proc file of many records, which the kernel returns one page at a time, is read to its end")
+@test("host: a long /proc file, which the kernel returns page by page, is read to its end")
 @machine.live
 def _(m):
     try:
@@ -342,7 +342,7 @@ def _(m):
     os.makedirs(m.proc, exist_ok=True)
     os.symlink("/proc/slabinfo", f"{m.proc}/vmstat")
     out = m.run("events").out.decode()
-    check(f"proc/{names[0]}/" in out and f"proc/{names[-1]}/" in out, f"{len(names)} lines, but of the last none of {out[-200:]!r}")
+    check(f"proc/{names[0]}/" in out and f"proc/{names[-1]}/" in out, f"{len(names)} lines; the last one is missing in {out[-200:]!r}")
 
 
 @test("sensors: files that no field needs are not opened; constant files are read once")
@@ -364,7 +364,7 @@ def _(m):
     one, two = parse_json(r.out)
     for what in ("vram", "visible", "gtt"):
         eq(two[what]["total"], one[what]["total"], f"total of {what}")
-        check(one[what]["total"] > 0, f"no total of {what}")
+        check(one[what]["total"] > 0, f"the total of {what} is 0")
 
 
 @test("start without standard streams and without /dev: no file gets a descriptor from 0 to 2")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# t_svg.py PROG - SVG pictures: each is valid XML and refers to no other file, whatever it shows;
+# t_svg.py PROG - SVG pictures: each is valid XML and refers to no other file, with any content;
 # plot draws the same picture from a recording as the original run; and a browser shows it in light
 # and dark mode. Prints TAP; exit 0 if all tests pass.
 # SPDX-License-Identifier: MIT
@@ -56,7 +56,7 @@ def faults(text):
             if k.endswith("href") or k.startswith("on") or "//" in v or re.search(r"url\((?!#)", v):
                 found.append(f"{e.tag} {k}={v}")
         if e.tag == SVG + "style" and re.search(r"@import|url\(|//", e.text):
-            found.append("style refers to something")
+            found.append("the style refers to another file")
         if e.tag == SVG + "text" and not (0 < float(e.get("x")) < w and 0 < float(e.get("y")) < h):
             found.append(f"text outside: {e.attrib}")
     for d in re.findall(rb' d="([^"]*)"', text):
@@ -80,7 +80,7 @@ def titles(text):
 
 
 def body(text):
-    """Removes the time of the run."""
+    """Returns the picture without the time of the run."""
     return re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, ", b"", text)
 
 
@@ -122,7 +122,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def ended(interval, samples, sig):
-    """Sends a signal to a run after a number of samples; returns the exit code and the picture."""
+    """Sends a signal to a run after a number of samples. Returns the exit code and the picture."""
     with clock.Driven([PROG, "-i", interval, "-o", "svg", *roots("i915")]) as p:
         for _ in range(samples):
             p.sleep()
@@ -141,7 +141,7 @@ try:
 except clock.Unable as e:
     skip("a signal ends the run, and the picture is drawn", e)
 r = run("-w", "0.01", "-o", "svg", "-f", "engine.busy", *roots("i915"))
-report(titles(r.stdout) == ["card0 · engines busy, %"], "-f selects what is drawn", titles(r.stdout))
+report(titles(r.stdout) == ["card0 · engines busy, %"], "-f selects the quantities that are drawn", titles(r.stdout))
 r = run("-w", "0.01", "-o", "svg", "-f", "freq.max,clients", *roots("i915"))
 report([t.split(",")[0] for t in titles(r.stdout)] == ["card0 · clients", "card0 · freq max"], "-f can select quantities that are not drawn by default", titles(r.stdout))
 
@@ -150,7 +150,7 @@ report([t.split(",")[0] for t in titles(r.stdout)] == ["card0 · clients", "card
 for tree in "i915", "amdgpu", "xe", "mixed", "containers":
     for args in [], ["procs"], ["clients"], ["cgroups"]:
         if tree == "containers" and args == ["procs"]:
-            continue  # draws names with odd bytes, which CSV escapes and JSON replaces
+            continue  # it draws names with bytes that CSV escapes and JSON replaces
         args = [*args, "-r", "-t", "none", *roots(tree)]
         live, js, cs = (run(*args, "-o", o).stdout for o in ("svg", "json", "csv"))
         a, b, c = plot(js), plot(cs), plot(run(*args, "-o", "json", "-1").stdout)
@@ -165,12 +165,12 @@ ids = "time,dt,kind,dev,"
 # a group with only one instance has no instance name in its cell
 fields = "vram.used,gtt.used,freq.cur,temp,clients"
 live, wide = run(*args, "-t", "none", "-o", "svg", "-f", fields).stdout, run(*args, "-t", "none", "-o", "csv", "-f", ids + fields).stdout
-report(plot(wide).stdout == live, "csv with -f: several values in a cell", wide, titles(live), titles(plot(wide).stdout))
+report(plot(wide).stdout == live, "CSV with -f, which has several values in a cell, results in the same picture", wide, titles(live), titles(plot(wide).stdout))
 js = run("host", "-i", "0.05", "-c", "3", "-o", "json").stdout
-report(plot(js).returncode == 0 and len(titles(plot(js).stdout)) > 5, "a recording of host has more than five panels", titles(plot(js).stdout))
+report(plot(js).returncode == 0 and len(titles(plot(js).stdout)) > 5, "the picture of a recording of host has more than five panels", titles(plot(js).stdout))
 js = run("-i", "0.05", "-c", "4", "-t", "iso", "-o", "json", *roots("i915")).stdout
 stamp = json.loads(js.split(b"\n")[0])["time"]
-report(f"{stamp[:10]} {stamp[11:19]} UTC, 4 samples".encode() in plot(js).stdout, "times that are dates are read", stamp, plot(js).stdout[:300])
+report(f"{stamp[:10]} {stamp[11:19]} UTC, 4 samples".encode() in plot(js).stdout, "times in the form of dates are read", stamp, plot(js).stdout[:300])
 report(plot(js).stdout == run("plot", "-", stdin=js).stdout, "plot - reads standard input")
 p = subprocess.Popen([PROG, "plot", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 for part in b"\xef", b"\xbb\xbf", js[:1], js[1:]:
@@ -195,9 +195,9 @@ out = os.path.join(DIR, "out.svg")
 r = run("plot", os.path.join(DIR, "in"), "-O", out)
 report(not r.stdout and open(out, "rb").read() == want, "plot -O writes the same picture to a file", r)
 r = plot(small, "in", "-f", "temp.edge")
-report(titles(r.stdout) == ["card0 · temperature, °C"], "plot -f selects what is drawn", titles(r.stdout))
+report(titles(r.stdout) == ["card0 · temperature, °C"], "plot -f selects the quantities that are drawn", titles(r.stdout))
 report(plot(small.replace(b"\n", b"\r\n")).stdout == want, "CSV with CR LF is read")
-report(plot(small + small.split(b"\n")[0] + b"\n").stdout == want, "a repeated CSV header, as a second run appends it, is ignored")
+report(plot(small + small.split(b"\n")[0] + b"\n").stdout == want, "a repeated CSV header, which a second run may append, is ignored")
 report(plot(b"\xef\xbb\xbf" + small).stdout == want, "a byte order mark is ignored")
 rows = b"".join(b"1.0,1.0,counter,,,,,,,,%s\n" % x for x in (b"value,plain,5", b"unit,plain,", b"value,other,", b"unit,other,W"))
 got = titles(plot(b"time,dt,kind,dev,driver,pdev,client,pid,comm,cgroup,field,instance,value\n" + rows).stdout)
@@ -210,7 +210,7 @@ report(plot(js).stdout == plot(other).stdout == plot(b"\xef\xbb\xbf" + other).st
 
 # --- malformed input ------------------------------------------------------------------------------
 
-for data, what in (b"", "an empty file"), (small.split(b"\n")[0] + b"\n", "a header alone"):
+for data, what in (b"", "an empty file"), (small.split(b"\n")[0] + b"\n", "a header without rows"):
     r = plot(data)
     report(r.returncode == 0 and b"no samples" in r.stdout and not faults(r.stdout), f"{what}: the picture says that there are no samples", r)
 line = b'{"schema":1,"kind":"device","time":%d.5,"dt":1.0,"dev":"card0","engine":{"render":{"busy":12.5}}}\n'
@@ -220,7 +220,7 @@ report(odd.returncode == 0 and b"2 values had no room" in odd.stdout and not odd
 dates = {2**31: "2038-01-19 03:14:08", 2**32: "2106-02-07 06:28:16", 253402300799: "9999-12-31 23:59:59", 253402300800: None}
 bad = [(t, d) for t, d in dates.items()
        if (f"{d} UTC" if d else "gpustat: 1 sample") not in plot(b'{"time":%d,"dev":"card0","busy":5}\n' % t).stdout.decode().split("<title>")[1][:60]]
-report(not bad, "times beyond 31 and 32 bits are dates; a year of five digits is not a date", *bad)
+report(not bad, "times of more than 31 and 32 bits are drawn as dates; a year of five digits is not", *bad)
 bad = [t for t in ("2025-13-01T00:00:00Z", "2025-01-32T00:00:00Z", "2025-01-01T24:00:00Z", "2025-01-01T00:60:00Z", "2025-01-01T00:00:61Z")
        if b"UTC" in plot(b'{"time":"%s","dev":"card0","busy":5}\n' % t.encode()).stdout]
 report(not bad, "an impossible date is ignored", *bad)
@@ -233,7 +233,7 @@ for cut in cuts:
         bad.append((cut[:40], r.returncode, r.stderr, r.stdout[:200]))
 report(not bad, "a line that is not a record is reported, and the other lines are drawn", *bad)
 r = plot(good + b"x\n" * 7)
-report(r.returncode == 1 and r.stderr.count(b": line ") == 3 and b"7 malformed lines" in r.stderr, "of many bad lines the first ones are reported, and all are counted", r.stderr)
+report(r.returncode == 1 and r.stderr.count(b": line ") == 3 and b"7 malformed lines" in r.stderr, "the first three of many malformed lines are reported, and all are counted", r.stderr)
 bad = []
 for cut in b'a,b\n', b'"\n', b",,,,,,,,,,,,,,,,,\n", b'"a"b,,,,,,,,,,,,\n':
     r = plot(small + cut)
@@ -256,7 +256,7 @@ for data, name in both:
         r = run("plot", "-", stdin=data[:i])
         if r.returncode not in (0, 1) or (r.stdout and faults(r.stdout)):
             bad.append((i, r.returncode, r.stderr))
-    report(not bad, f"{name} truncated at each of its {len(data)} bytes", *bad)
+    report(not bad, f"{name}: every truncation of its {len(data)} bytes results in a valid picture or none", *bad)
 r = plot(b'{"a":"' + b"x" * (5 << 20) + b'"}\n' + good)
 report(r.returncode == 1 and b"the record is too long" in r.stderr and r.stdout == plot(good).stdout, "a line that exceeds the buffer is reported, and the other lines are drawn", r.stderr)
 for data, tail, name in ((small, small.split(b"\n")[1], "csv"), (good, line % 7, "json")):
@@ -264,9 +264,9 @@ for data, tail, name in ((small, small.split(b"\n")[1], "csv"), (good, line % 7,
     n = 2 * data.count(b"\n") + 2
     report(r.stderr.count(b"\n") == 2 and b": line %d: the record is too long" % (n // 2) in r.stderr and
            (b": line %d: the row does not match", b": line %d: not a record")[name == "json"] % (n // 2 + 1) in r.stderr and r.stdout == plot(data + data).stdout,
-           f"{name}: a line that exceeds the buffer is one line, and its end is not a record", r.stderr)
+           f"{name}: a line that exceeds the buffer is counted as one line, and its end is not read as a record", r.stderr)
 r = plot(small + b'"' + b"x\n" * (2 << 20))
-report(r.returncode == 1 and not faults(r.stdout), "a quote that is never closed", r.stderr)
+report(r.returncode == 1 and not faults(r.stdout), "a quote that is never closed: exit 1 and a valid picture", r.stderr)
 
 # --- names with arbitrary bytes -------------------------------------------------------------------
 
@@ -274,10 +274,10 @@ names = ["<script>alert(1)</script>", "]]>", "&amp;", "a\"b'c", "\x01\x1b[31m", 
 text = "".join(json.dumps({"kind": "client", "time": 1, "dt": 1, "dev": "card0", "client": i, "pid": i, "comm": n, "used": 5},
                           ensure_ascii=i % 2 == 0) + "\n" for i, n in enumerate(names)).encode()
 r = plot(text)
-report(r.returncode == 0 and not faults(r.stdout), "hostile names", r.stderr, faults(r.stdout))
+report(r.returncode == 0 and not faults(r.stdout), "hostile names result in a valid picture", r.stderr, faults(r.stdout))
 raw = b'{"kind":"client","time":1,"dt":1,"dev":"\xff\xfe","client":1,"comm":"\xed\xa0\x80\xc0\x80","used":5}\n'
 r = plot(raw)
-report(r.returncode == 0 and not faults(r.stdout), "names that are not valid UTF-8", r, faults(r.stdout))
+report(r.returncode == 0 and not faults(r.stdout), "names that are not valid UTF-8 result in a valid picture", r, faults(r.stdout))
 
 # --- long runs ------------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ seen = set()
 for op, a, b in re.findall(rb"([Ml])(-?\d+),?(-?\d+)", d):
     y = int(b) if op == b"M" else y + int(b)
     seen.add(y)
-report(0 in seen and 840 in seen, "the picture contains a peak and a dip of one sample each", sorted(seen))
+report(0 in seen and 840 in seen, "the picture shows a peak and a dip that last one sample each", sorted(seen))
 
 # --- in a browser ---------------------------------------------------------------------------------
 
@@ -388,15 +388,15 @@ else:
         report(len(colours) >= 5, f"{name}: lines and text have enough contrast", colours)
         plain = [c for c in colours if max(c) - min(c) > 60]
         report(len(plain) >= 4, f"{name}: four lines have four colours", plain)
-        # Nothing may reach the edges, or it would be clipped; names must end before the numbers
-        # begin.
+        # No text may reach the edges, because it would be clipped; names must end before the
+        # numbers begin.
         edge = [page.at(x, y) for x in (0, 1, 2, size[0] - 3, size[0] - 2, size[0] - 1) for y in range(size[1])]
         report(set(edge) == {back}, f"{name}: text does not reach the left or right edge", set(edge))
         gutter = [page.at(x, y) for x in range(934, 942) for y in range(60, size[1])]
         report(set(gutter) == {back}, f"{name}: names do not overlap the numbers", set(gutter))
         above = [page.at(x, y) for x in range(size[0]) for y in (0, 1, size[1] - 2, size[1] - 1)]
         report(set(above) == {back}, f"{name}: nothing reaches the top or bottom edge", set(above))
-    report(pages["light"].rows != pages["dark"].rows, "the pages in light and dark mode are different")
+    report(pages["light"].rows != pages["dark"].rows, "the pictures in light and dark mode differ")
 
 shutil.rmtree(DIR)
 finish()

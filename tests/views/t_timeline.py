@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # t_timeline.py PROG - timelines: each packet of -o perfetto is decoded by protoc with Perfetto's
-# numbers of fields (tests/timelines/perfetto.proto), each event of -o chrome by Python's json, and the
+# field numbers (tests/timelines/perfetto.proto), each event of -o chrome by Python's json, and the
 # values are compared with those of -o json. Prints TAP.
 # SPDX-License-Identifier: MIT
 import ast
@@ -34,7 +34,7 @@ def good(args, **kw):
 # --- perfetto: protoc's text as dicts of lists ----------------------------------------------------
 
 def text_format(lines):
-    """The message that the lines describe, up to its closing brace: {field: [values]}."""
+    """Parses one message of protoc's text, up to its closing brace: {field: [values]}."""
     message = {}
     for line in lines:
         line = line.strip()
@@ -64,16 +64,16 @@ def one(message, *path):
 
 
 class Trace:
-    """The tracks and values of a trace, of which all packets are checked."""
+    """Checks all packets of a trace, and stores its tracks and values."""
 
     def __init__(self, trace):
         self.tracks, self.values, self.instants, self.clocks, self.sequences = {}, {}, [], [], []
-        self.known = {}  # the sequences, with whether their defaults are known
+        self.known = {}  # {sequence: True if its defaults are known}
         for p in packets(trace):
             self.packet(p, int(one(p, "trusted_packet_sequence_id")))
 
     def packet(self, p, sequence):
-        check(sequence != 0, "a sequence is not 0")
+        check(sequence != 0, "the number of a sequence is not 0")
         if sequence not in self.known:
             self.sequences.append(sequence)
             eq((one(p, "sequence_flags"), one(p, "trace_packet_defaults", "timestamp_clock_id")), ("1", "3"), "the first packet")
@@ -97,7 +97,7 @@ class Trace:
 
     def event(self, at, e):
         track = self.tracks.get(one(e, "track_uuid"))
-        check(track, f"{e}: its track is described before")
+        check(track, f"{e}: its track is described before it")
         if one(e, "type") == "TYPE_INSTANT":
             check("counter" not in track, f"an instant on a counter: {e}")
             self.instants.append((at, track, e))
@@ -108,7 +108,7 @@ class Trace:
         self.values.setdefault(self.name(track), []).append((at, float(one(e, "counter_value") if "counter_value" in e else one(e, "double_counter_value"))))
 
     def name(self, track):
-        """The names of a track's parents and its own; a process is (pid, name)."""
+        """Returns the names of a track's parents and its own; a process is (pid, name)."""
         parent = self.name(self.tracks[one(track, "parent_uuid")]) if "parent_uuid" in track else ()
         if "process" in track:
             return (*parent, (int(one(track, "process", "pid")), one(track, "process", "process_name")))
@@ -129,7 +129,7 @@ def numbers(record, prefix=""):
 
 
 def wanted(command, records):
-    """The counters of records: {names of the tracks: value}."""
+    """Returns the counters of records: {names of the tracks: value}."""
     want = {}
     for r in records:
         place = (r["dev"],)
@@ -163,7 +163,7 @@ def for_trees(formats):
                 formats(f"{tree} {command}", command, args, parse_json(r.out))
 
 
-@test("perfetto: each packet of each tree fits the schema, and the values are those of JSON")
+@test("perfetto: each packet of each tree conforms to the schema, and the values equal those of JSON")
 def _(_m):
     def both(what, command, args, records):
         got = Trace(good([*args, "-o", "perfetto"])).values
@@ -174,12 +174,12 @@ def _(_m):
     for_trees(both)
 
 
-@test("perfetto: times are those of CLOCK_MONOTONIC, and rise; three clocks are compared")
+@test("perfetto: times are from CLOCK_MONOTONIC and increase; a snapshot has three clocks")
 def _(_m):
     before = [time.clock_gettime_ns(c) for c in (time.CLOCK_REALTIME, time.CLOCK_MONOTONIC, time.CLOCK_BOOTTIME)]
     t = Trace(good([*roots("i915"), "0.05", "4", "-o", "perfetto"]))
     after = [time.clock_gettime_ns(c) for c in (time.CLOCK_REALTIME, time.CLOCK_MONOTONIC, time.CLOCK_BOOTTIME)]
-    eq(len(t.clocks), 1, "comparisons of clocks in a short run")
+    eq(len(t.clocks), 1, "clock snapshots in a short run")
     clocks = {one(c, "clock_id"): int(one(c, "timestamp")) for c in t.clocks[0]["clocks"]}
     eq(sorted(clocks), ["1", "3", "6"], "clocks")
     for a, b, clock in zip(before, after, ("1", "3", "6")):
@@ -190,7 +190,7 @@ def _(_m):
     eq(len(t.values[("card0", "clients")]), 4, "values of four samples")
 
 
-@test("perfetto: units have Perfetto's numbers or their own names")
+@test("perfetto: units have Perfetto's numbers, or names if Perfetto has no number for them")
 def _(_m):
     t = Trace(good([*roots("amdgpu"), "-w", "0.02", "-q", "-o", "perfetto"]))
     units = {one(d, "name"): d["counter"][0] for d in t.tracks.values() if "counter" in d and d["counter"][0] != {}}
@@ -198,7 +198,7 @@ def _(_m):
         eq(units.get(name), want, f"unit of {name}")
 
 
-@test("perfetto: runs that are joined keep their tracks, each with its own sequence")
+@test("perfetto: concatenated runs keep their tracks, and each run has its own sequence")
 def _(m):
     path = m.path("trace")
     for _i in range(2):
@@ -211,7 +211,7 @@ def _(m):
     check(any(isinstance(k[0], tuple) for k in t.values), "values of processes")
 
 
-@test("both: a hostile name of a process is valid text, as in JSON")
+@test("perfetto and chrome: a hostile process name is valid text, the same as in JSON")
 def _(m):
     names = [b"bad\xff\xfe\xc3utf8", b"\x1b[31m", b'q"uo\\te', "caf\u00e9".encode(), b"new\nline", b"\xed\xa0\x80"]
     m.device("i915", I915)
@@ -225,7 +225,7 @@ def _(m):
     eq(dict(k[0] for k in t.values), want, "perfetto")
 
 
-@test("perfetto: a terminal is refused")
+@test("perfetto: output to a terminal is refused")
 def _(_m):
     try:
         on_terminal([*roots("i915"), "-r", "-o", "perfetto"])
@@ -235,7 +235,7 @@ def _(_m):
     check(False, "it was written to a terminal")
 
 
-@test("perfetto: the tree i915 as text is as expected")
+@test("perfetto: the trace of the tree i915, decoded to text, equals the expected text")
 def _(_m):
     got = protoc(good(["clients", *roots("i915"), "-r", "-q", "-o", "perfetto"]))
     got = re.sub(r"(timestamp|sequence_id): \d+", r"\1: 0", got)
@@ -266,7 +266,7 @@ def events(out):
 
 
 def counters(found):
-    """{names of the tracks: value}, with the tracks of perfetto."""
+    """Returns {names of the tracks: value}, with the tracks of perfetto."""
     names, got = {}, {}
     for e in found:
         if e["name"] == "process_name":
@@ -278,7 +278,7 @@ def counters(found):
     return got
 
 
-@test("chrome: each event of each tree is valid, and the values are those of JSON")
+@test("chrome: each event of each tree is valid, and the values equal those of JSON")
 def _(_m):
     def both(what, command, args, records):
         distinct = len({(r["dev"], r.get("client"), r.get("pid")) for r in records}) == len(records)
@@ -300,7 +300,7 @@ def _(m):
         strict(b"".join(lines[:n]) + b"]")
 
 
-@test("chrome: times are those of CLOCK_MONOTONIC, in us")
+@test("chrome: times are from CLOCK_MONOTONIC, in us")
 def _(_m):
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     times = [e["ts"] for e in events(good([*roots("i915"), "0.05", "3", "-o", "chrome"])) if e["ph"] == "C"]
@@ -325,7 +325,7 @@ def _(m):
 
 # --- other commands -------------------------------------------------------------------------------
 
-@test("counters, stat: the numbers are those of JSON")
+@test("counters, stat: the values equal those of JSON")
 def _(_m):
     args = ["counters", "-q", *roots("i915"), "*"]
     want = {(r["vendor"], r["name"]): r["value"] for r in parse_json(good([*args, "-t", "mono", "-o", "json"])) if r["value"] is not None}
@@ -341,7 +341,7 @@ def _(_m):
     check(len(found) == 1 and list(found[0]["args"].values())[0] > 10, f"page faults of true: {found}")
 
 
-@test("oa: a replay has the time of the CPU's clock, and its counters")
+@test("oa: a replay has times of the CPU's clock, and the counters of the recording")
 def _(_m):
     args = ["oa", "--replay", f"{HERE}/oa/frames.rec", "0.05", "-f", "cpu_time,GpuBusy,EuActive"]
     want = [(r["cpu_time"], r["counter"]["GpuBusy"], r["counter"]["EuActive"]) for r in parse_json(good([*args, "-o", "json"]))]
@@ -355,7 +355,7 @@ def _(_m):
     eq([round(e["ts"] * 1000) for e in chrome], [at for at, _, _ in want], "times of chrome")
 
 
-@test("host: counters have the names of the catalogue and their units")
+@test("host: counters have the names and units of the catalogue")
 def _(_m):
     t = Trace(good(["host", *roots("host"), "-w", "0.02", "-q", "-o", "perfetto"]))
     check(("linux", "host/memory/-/used") in t.values, f"counters: {sorted(t.values)[:5]}")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # t_truths.py PROG - hand-computed readings of the machines of tests/trees: one for each quantity of
-# each driver (utilization, engine time, memory, clock, temperature, power, energy, fan, voltage). The
-# golden files of these machines were written by the program; these values were not. Each row has the
-# raw texts of the files that the value comes from, and the arithmetic. Prints TAP.
+# each driver (utilization, engine time, memory, clock, temperature, power, energy, fan, voltage).
+# The program wrote the golden files of these machines, but not these values. Each row has the texts
+# of the files that the value comes from, and the calculation. Prints TAP.
 # SPDX-License-Identifier: MIT
 import fnmatch
 import functools
@@ -20,12 +20,12 @@ PROG = os.path.abspath(sys.argv[1])
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 MHZ = 10**6
 FDINFO = "proc/[0-9]*/fdinfo/*"
-# Quantities of features that a program may lack.
+# The trees of quantities that need a feature, by feature.
 FEATURES = {"boards": "accelerators allwinner amlogic exynos galcore jetson jetson-xavier kgsl mediatek powervr rockchip rockchip-proc".split(),
             "dmem": ["dmem"]}
 
 # (tree, device, field of the record, expected value, pattern of files, texts that must be in these
-# files). The texts are the numbers of the arithmetic.
+# files). The texts contain the numbers from which the value is calculated.
 TRUTHS = (
     # amdgpu: gpu_busy_percent; bytes; hwmon has Hz, millidegrees, microwatts, rpm, millivolts
     ("amdgpu", "card0", "busy", 37, "sys/devices/**/gpu_busy_percent", "37"),
@@ -57,7 +57,7 @@ TRUTHS = (
     ("amdgpu-legacy", "card0", "freq.sclk.cur", 1168 * MHZ, "sys/devices/**/freq1_input", "1168000000"),
     ("amdgpu-legacy", "card0", "temp.edge", 55, "sys/devices/**/temp1_input", "55000"),
     ("amdgpu-legacy", "card0", "power.power1", 41.234, "sys/devices/**/power1_average", "41234000"),
-    # i915: a client that several descriptors show counts once; sysfs has MHz
+    # i915: a client with several descriptors counts once; sysfs has MHz
     ("i915", "card0", "engine.render.busy_ns", 9288864723 + 346249 + 812345678 + 500 + 1000000000 + 61234567890, FDINFO,
      "drm-engine-render:\t9288864723 ns", "drm-engine-render:\t346249 ns", "drm-engine-render:\t812345678 ns", "drm-engine-render:\t500 ns",
      "drm-engine-render:\t1000000000 ns", "drm-engine-render:\t61234567890 ns"),
@@ -94,7 +94,7 @@ TRUTHS = (
     ("containers", "card0", "memory.system0.resident", (96 + 80 + 200 + 120 + 64 + 32 + 16 + 8 + 9 * 1) * MIB + 4 * KIB, FDINFO,
      "drm-resident-system0:\t96 MiB", "drm-resident-system0:\t8 MiB", "drm-resident-system0:\t1 MiB", "drm-resident-system0:\t4 KiB"),
     ("containers", "card0", "freq.gt0.act", 1300 * MHZ, "sys/devices/**/gt/gt0/rps_act_freq_mhz", "1300"),
-    # xe: cycles are sums, the total is the largest; sysfs has MHz, hwmon microjoules
+    # xe: cycles are added up, of total cycles the largest is used; sysfs has MHz, hwmon microjoules
     ("xe", "card0", "engine.rcs.cycles", 28257900123 + 91234567890, FDINFO, "drm-cycles-rcs:\t28257900123", "drm-cycles-rcs:\t91234567890"),
     ("xe", "card0", "engine.rcs.total_cycles", 1896043218105, FDINFO, "drm-total-cycles-rcs:\t1896043218105",
      "drm-total-cycles-rcs:\t1896043212345"),
@@ -134,7 +134,7 @@ TRUTHS = (
      "drm-resident-memory:\t80 MiB", "drm-shared-memory:\t24 MiB"),
     ("panthor", "card1", "freq.fb000000*gpu.cur", 700 * MHZ, "sys/devices/**/fb000000.gpu/cur_freq", "700000000"),
     ("panthor", "card1", "temp.gpu-thermal", 50.8, "sys/devices/virtual/thermal/thermal_zone2/temp", "50800"),
-    # v3d: the device's own times come from gpu_stats
+    # v3d: the busy times of the device come from gpu_stats
     ("v3d", "card0", "engine.render.busy_ns", 27284814161, "sys/devices/**/gpu_stats", "27284814161"),
     ("v3d", "card0", "memory.memory.resident", (48 - 32 + 32) * MIB, FDINFO, "drm-resident-memory:\t48 MiB", "drm-shared-memory:\t32 MiB"),
     ("etnaviv", "card0", "memory.memory.total", 24836 * KIB - 8100 * KIB + 12 * MIB + 8100 * KIB, FDINFO,
@@ -183,12 +183,12 @@ TRUTHS = (
     ("rockchip-proc", "fde60000.gpu", "busy", 5, "sys/devices/**/fde60000.gpu/load", "5@200000000Hz"),
     ("rockchip-proc", "fde60000.gpu", "temp.gpu-thermal", 45.3, "sys/devices/virtual/thermal/thermal_zone1/temp", "45300"),
 )
-# Trees without a quantity of the kinds above, with the reason.
+# Trees without hand-computed values, with the reason.
 WITHOUT = {"host": "no device", "nvidia": "the values are those of a driver: t_nvidia.py"}
 
 
 def records(tree):
-    """{device: record} of -r."""
+    """Returns {device: record} of -r."""
     root = os.path.join(TREES, tree)
     r = subprocess.run([PROG, "-r", "--proc", f"{root}/proc", "--sys", f"{root}/sys", "-o", "json", "-t", "none"], capture_output=True,
                        timeout=60, check=False)
@@ -196,7 +196,7 @@ def records(tree):
 
 
 def value_of(record, field):
-    """The value of a dotted name; * stands for a dot inside a name."""
+    """Returns the value of a dotted name; * stands for a dot inside a name."""
     for name in field.split("."):
         record = record.get(name.replace("*", ".")) if isinstance(record, dict) else None
     return record
@@ -204,13 +204,13 @@ def value_of(record, field):
 
 @functools.cache
 def files_of(tree):
-    """The paths of the files of a tree, without those behind links."""
+    """Returns the paths of the files of a tree; links are not followed."""
     root = os.path.join(TREES, tree)
     return [os.path.relpath(os.path.join(d, n), root) for d, _dirs, names in os.walk(root) for n in names]
 
 
 def raw(tree, pattern):
-    """The texts of the files whose paths match a pattern, in which ** is any folders."""
+    """Returns the texts of the files with a path that matches a pattern, in which ** is any folders."""
     found = []
     for path in files_of(tree):
         if fnmatch.fnmatchcase(path, pattern.replace("**/", "*/")) and os.path.isfile(os.path.join(TREES, tree, path)):
@@ -235,7 +235,7 @@ def main():
         report(same and not absent, name, f"got {got!r}, want {want!r}", f"not in the files: {absent}" if absent else "")
     have = {t[0] for t in TRUTHS} | set(WITHOUT)
     trees = {t for t in os.listdir(TREES) if os.path.isdir(os.path.join(TREES, t))}
-    report(trees == have, "each tree has values that were computed by hand", sorted(trees ^ have))
+    report(trees == have, "each tree has hand-computed values", sorted(trees ^ have))
     drivers = {r["driver"] for t in read.values() for r in t.values()}
     report(len(drivers) >= 25 or lacking, f"{len(drivers)} drivers", sorted(drivers))
 

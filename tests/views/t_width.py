@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# t_width.py PROG - the lines of devices: what is shown on terminals of different sizes, and where
-# there is no terminal. The machines are made of files, see tests/machine.py. Prints TAP.
+# t_width.py PROG - the lines of devices: the columns that are shown on terminals of different
+# sizes, and without a terminal. The machines are file trees, see tests/machine.py. Prints TAP.
 # SPDX-License-Identifier: MIT
 import os
 import re
@@ -25,7 +25,7 @@ def legacy(*loads):
 
 
 def amdgpu(m, *loads, files=None):
-    """A GPU at work. amdgpu before Linux 5.19 prints percentages, so that one reading is enough."""
+    """Makes a busy GPU. amdgpu before Linux 5.19 prints percentages, so that one reading is enough."""
     m.device("amdgpu", AMD, files=files)
     m.process(10, "game")
     m.fd(10, 5, legacy(*loads))
@@ -35,7 +35,7 @@ SIX = [("gfx0", "75.0"), ("compute0", "100.0"), ("dma0", "0.0"), ("dec0", "3.25"
 
 
 def engines(line):
-    """The engines in a line, and the number of those that are left out."""
+    """Returns the engines in a line, and the number of engines that are left out."""
     shown = [name for name in re.findall(r"([a-z]+\d) [\d.]+%", line) if not name.startswith("card")]
     left = re.search(r" \+(\d+)", line)
     return shown, int(left[1]) if left else 0
@@ -45,7 +45,7 @@ def last(text):
     return text.splitlines()[-1]
 
 
-@test("in a pipe no engine is left out")
+@test("output to a pipe leaves no engine out")
 def _(m):
     amdgpu(m, *SIX)
     eq(engines(last(m.run(*ONCE).out.decode())), ([name for name, _ in SIX], 0), "engines")
@@ -72,7 +72,7 @@ def _(m):
 
 
 for cols in (60, 80, 132, 200):
-    @test(f"a terminal of {cols} columns: no line is wider, and no engine is left out before a less busy one")
+    @test(f"a terminal of {cols} columns: no line is wider, and the least busy engines are left out first")
     def _(m, cols=cols):
         amdgpu(m, *SIX)
         out = on_terminal([*ONCE, *m.roots()], cols)
@@ -105,14 +105,14 @@ def _(m):
         check(max(map(len, re.sub(r"\033\[\d*m", "", out).splitlines())) <= 70, f"COLUMNS={odd}: {out}")
 
 
-@test("a terminal without a size, as a serial line, has 80 columns")
+@test("a terminal of unknown size, such as a serial line, has 80 columns")
 def _(m):
     amdgpu(m, *SIX)
     out = on_terminal([*ONCE, *m.roots()], 0, 0)
     check(max(map(len, re.sub(r"\033\[\d*m", "", out).splitlines())) <= 80, out)
 
 
-@test("TERM=dumb, no TERM and NO_COLOR: no escape; otherwise the header is bold")
+@test("with TERM=dumb, NO_COLOR or without TERM there is no escape sequence; otherwise the header is bold")
 def _(m):
     amdgpu(m, *SIX)
     check("\033[1m" in on_terminal([*ONCE, *m.roots()]), "bold")
@@ -120,7 +120,7 @@ def _(m):
         check("\033" not in on_terminal([*ONCE, *m.roots()], **env), f"{env}")
 
 
-@test("on a terminal the header comes again after each screenful, in a pipe only once")
+@test("on a terminal the header is repeated after each screenful, in a pipe it is printed once")
 def _(m):
     amdgpu(m, *SIX)
     out = on_terminal(["-i", "0.01", "-c", "20", *m.roots()], 80, 8, TERM="dumb").splitlines()
@@ -131,7 +131,7 @@ def _(m):
     check("ENGINES" not in on_terminal(["-H", "-i", "0.01", "-c", "20", *m.roots()], 80, 8), "-H")
 
 
-@test("a sample is never divided by a header, also if it is larger than the screen")
+@test("no header is printed within a sample, even if the sample is larger than the screen")
 def _(m):
     for i in range(5):
         m.device("i915", f"0000:00:0{i + 2}.0", card=i, render=128 + i)
@@ -139,19 +139,19 @@ def _(m):
     eq([i for i, line in enumerate(out) if "ENGINES" in line], [0, 6, 12], "headers")
 
 
-@test("BUSY is the kernel's own figure before that of the busiest engine")
+@test("BUSY is the busy value of the kernel, not that of the busiest engine")
 def _(m):
     amdgpu(m, *SIX, files={"gpu_busy_percent": "42\n"})
     check(re.search(r"amdgpu +42\.0% gfx0", last(m.run(*ONCE).out.decode())), "42 %")
 
 
-@test("BUSY without readable clients: the kernel's figure; ENGINES has the units with a load")
+@test("without readable clients, BUSY is the busy value of the kernel, and ENGINES has the busy units")
 def _(m):
     m.device("amdgpu", AMD, files={"gpu_busy_percent": "42\n", "mem_busy_percent": "7\n", "vcn_busy_percent": "3\n"})
     check(re.search(r"amdgpu +42\.0% mem 7\.0% vcn 3\.0%", last(m.run(*ONCE).out.decode())), "load")
 
 
-@test("BUSY is the load of the memory controller if nothing else is known")
+@test("BUSY is the load of the memory controller if no other value is known")
 def _(m):
     m.device("amdgpu", AMD, files={"mem_busy_percent": "7\n"})
     check(re.search(r"amdgpu +7\.0% mem 7\.0%", last(m.run(*ONCE).out.decode())), "load")
@@ -166,14 +166,14 @@ for name, want in {"jetson": r"^gpu\.0 +nvgpu +47\.3% - ",
         check(re.search(want, out, re.M), out)
 
 
-@test("MEM has the size of the memory only if it is known")
+@test("MEM includes the size of the memory only if it is known")
 def _(m):
     m.device("i915", I915)
     m.fd(10, 5, dump("i915", 7, "drm-total-system0:\t9 MiB", "drm-resident-system0:\t4 MiB", pdev=I915))
     check(" 4.0M " in last(m.run(*ONCE).out.decode()), "4.0M")
 
 
-@test("the engines of a sample that has more of them than the first one are all in the pipe")
+@test("engines that appear after the first sample are all printed to a pipe")
 def _(m):
     m.device("amdgpu", AMD)
     m.process(10, "game")
