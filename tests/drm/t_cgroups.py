@@ -46,7 +46,7 @@ for _name, _text, _path, _id in (
     TESTS.append((f"cgroups: {_name}", cgroup_case(_text, _path, _id), False))
 
 
-@test("cgroups: the kind of a container and the uid of a pod, where the path tells them")
+@test("cgroups: the kind of a container and the uid of a pod, if the path contains them")
 def _(m):
     if "containers" in tap.left_out(machine.PROG):
         raise machine.Skip("not built in: containers")
@@ -94,9 +94,9 @@ def _(m):
     for pid, cg in ((10, f"/docker/{HEX}"), (20, "/docker-not/x"), (30, f"/docker/{HEX}/sub")):
         m.process(pid, cgroup=f"0::{cg}\n")
         m.fd(pid, 5, dump("i915", pid, pdev=I915))
-    eq([r["pid"] for r in m.json("clients", "-g", f"/docker/{HEX}")], [10, 30], "-g of the path")
-    eq([r["pid"] for r in m.json("clients", "-g", "/docker-not/x")], [20], "-g of another")
-    eq([r["pid"] for r in m.json("clients", "-g", HEX[:12])], [10, 30], "-g of the short id")
+    eq([r["pid"] for r in m.json("clients", "-g", f"/docker/{HEX}")], [10, 30], "-g with the path")
+    eq([r["pid"] for r in m.json("clients", "-g", "/docker-not/x")], [20], "-g with another path")
+    eq([r["pid"] for r in m.json("clients", "-g", HEX[:12])], [10, 30], "-g with the short id")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# t_clients.py PROG - clients of a device: edge cases of DRM client statistics, and mistakes of
-# other monitors. R is the edge case with which the following test names begin. The machines are
-# made of files, see tests/machine.py. Prints TAP.
+# t_clients.py PROG - clients of a device: edge cases of DRM client statistics, and faults of other
+# monitors. R is the edge case with which the names of the following tests begin. The machines are
+# file trees, see tests/machine.py. Prints TAP.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -48,7 +48,7 @@ def _(m):
     right(s[7], "render", 2 * 10**8)
 
 
-@test(f"{R}: the device's sum counts the client once")
+@test(f"{R}: the client counts once in the sum of the device")
 def _(m):
     m.device("i915", I915)
     text = [dump("i915", 7, *ns(render=10**9 + d), "drm-total-system0:\t8 KiB", "drm-resident-system0:\t4 KiB",
@@ -64,7 +64,7 @@ def _(m):
     eq(val(d, "memory", "system0", "resident"), 4096, "resident")
 
 
-@test(f"{R}: among holders of equal age the lowest PID owns the client")
+@test(f"{R}: of holders with the same start time the one with the lowest PID owns the client")
 def _(m):
     m.device("i915", I915)
     for pid in (300, 30, 3000):
@@ -76,7 +76,7 @@ def _(m):
     eq((r["pid"], r["pids"]), (30, [20, 30, 300, 3000]), "pid, pids")
 
 
-@test(f"{R}: a client that only PID 1 and logind hold is still one client")
+@test(f"{R}: a client that only PID 1 and logind hold is one client")
 def _(m):
     m.device("i915", I915)
     m.process(1, "systemd", 1)
@@ -88,7 +88,7 @@ def _(m):
     check(r["pid"] in (1, 812, None), f"pid {r['pid']}")
 
 
-@test(f"{R}: the key is (device, id): equal ids on two devices are two clients")
+@test(f"{R}: equal ids on two devices are two clients")
 def _(m):
     m.device("i915", I915)
     m.device("xe", XE, card=1, render=129)
@@ -98,7 +98,7 @@ def _(m):
     eq([(r["dev"], r["client"]) for r in m.json("clients")], [("card0", 7), ("card1", 7)], "clients")
 
 
-@test(f"{R}: no work is lost when the sender exits after passing a client on")
+@test(f"{R}: no busy time is lost if a process passes a client on and exits")
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=10**9), pdev=I915), comm="sender")
 
@@ -116,7 +116,7 @@ def _(m):
 R = "client ids before Linux 6.5"
 
 
-@test(f"{R}: a lower counter while an earlier holder remains: the larger value is kept")
+@test(f"{R}: a lower counter while an earlier holder still exists: the larger value is kept")
 def _(m):
     one_client(m, text=dump("i915", 7, *ns(render=10**9), pdev=I915))
     f = m.path("proc/10/fdinfo/5")
@@ -142,7 +142,7 @@ def _(m):
     s = m.procs(steps=[None, reuse, writer(new, dump("i915", 7, *ns(render=2e8), pdev=I915))])
     eq(s[1][7]["pid"], 20, "holder")
     eq(busy(s[1][7], "render"), None, "busy of a client seen for the first time")
-    right(s[2][7], "render", 1e8, "from its own baseline")
+    right(s[2][7], "render", 1e8, "relative to its own first value")
 
 
 @test(f"{R}: a reused PID is detected by its start time")
@@ -156,13 +156,13 @@ def _(m):
     s = m.procs(steps=[None, reuse, lambda: rewrite(f, dump("i915", 7, *ns(render=2e8), pdev=I915))])
     eq(s[1][7]["comm"], "second", "comm")
     eq(busy(s[1][7], "render"), None, "busy of a client seen for the first time")
-    right(s[2][7], "render", 1e8, "from its own baseline")
+    right(s[2][7], "render", 1e8, "relative to its own first value")
 
 
 R = "regions `memory`, `system*`, `gtt`, `cpu`"
 
 
-@test(f"{R}: system memory is never VRAM")
+@test(f"{R}: they are never counted as VRAM")
 def _(m):
     m.device("i915", XE)
     m.process(10)
@@ -188,7 +188,7 @@ def _(m):
 R = "no drm-client-id (it is optional)"
 
 
-@test(f"{R}: each descriptor is a client, with rates and sums")
+@test(f"{R}: each descriptor is a client with rates, and counts in the sums")
 def _(m):
     m.device("i915", I915)
     files = [m.fd(10, 5, dump("i915", None, *ns(render=1e9))), m.fd(10, 6, dump("i915", None, *ns(render=2e9))),
@@ -202,10 +202,10 @@ def _(m):
     for r in s:
         right(r, "render", 5e7)
     d, = m.json()
-    eq(d["clients"], 3, "of the device")
+    eq(d["clients"], 3, "clients of the device")
 
 
-@test(f"{R}: in metrics each is a series of its own")
+@test(f"{R}: in time series formats each descriptor is a separate series")
 def _(m):
     m.device("i915", I915)
     for fd in 5, 6:
@@ -216,7 +216,7 @@ def _(m):
         check(want in out and want.replace("6", "5") in out, f"{form}: {out}")
 
 
-@test(f"{R}: a closed descriptor is no client any more")
+@test(f"{R}: a closed descriptor is not a client any more")
 def _(m):
     m.device("i915", I915)
     m.fd(10, 5, dump("i915", None, *ns(render=1e9)))
@@ -254,66 +254,66 @@ def _(m):
 R = "engine appears later"
 
 
-@test(f"{R}: amdgpu: it counts from 0 if the client was read without it before")
+@test(f"{R}: amdgpu: its rate is relative to 0 if the client was read before without the engine")
 def _(m):
     f = one_client(m, "amdgpu", AMD, dump("amdgpu", 7, *ns(gfx=5e8), pdev=AMD))
     s = m.procs(steps=[writer(f, dump("amdgpu", 7, *ns(dec=1e8, gfx=6e8), pdev=AMD)),
                        writer(f, dump("amdgpu", 7, *ns(dec=1.5e8, gfx=6e8), pdev=AMD))])
     right(s[0][7], "dec", 1e8, "new engine")
-    right(s[0][7], "gfx", 1e8, "engine behind it")
+    right(s[0][7], "gfx", 1e8, "the engine after it in fdinfo")
     right(s[1][7], "dec", 5e7, "later")
     right(s[1][7], "gfx", 0, "later")
 
 
-@test(f"{R}: an engine of a new client has no rate in its first sample")
+@test(f"{R}: a new client has no rate in its first sample")
 def _(m):
     one_client(m, "amdgpu", AMD, dump("amdgpu", 7, *ns(gfx=5e8), pdev=AMD))
     new = m.path("proc/20/fdinfo/5")
     s = m.procs(steps=[lambda: m.fd(20, 5, dump("amdgpu", 9, *ns(gfx=5e8), pdev=AMD)),
                        writer(new, dump("amdgpu", 9, *ns(gfx=6e8), pdev=AMD))])
-    eq(busy(s[0][9], "gfx"), None, "busy at first sight")
+    eq(busy(s[0][9], "gfx"), None, "busy in the first sample")
     right(s[1][9], "gfx", 1e8, "after it")
 
 
 R = "engine or key missing in one read"
 
 
-@test(f"{R}: no rate for that interval, then the rate since the old baseline")
+@test(f"{R}: no rate for that interval, then the rate since the last value")
 def _(m):
     f = one_client(m, "amdgpu", AMD, dump("amdgpu", 7, *ns(gfx=5e8, dec=1e8), pdev=AMD))
     s = m.procs(steps=[writer(f, dump("amdgpu", 7, pdev=AMD)),
                        writer(f, dump("amdgpu", 7, *ns(gfx=7e8, dec=1e8), pdev=AMD)),
                        writer(f, dump("amdgpu", 7, *ns(gfx=8e8, dec=1e8), pdev=AMD))])
     eq(busy(s[0][7], "gfx"), None, "busy without the key")
-    # the work of both intervals divided by the length of both
-    near(busy(s[1][7], "gfx"), 100 * 2e8 / ((s[0][7]["dt"] + s[1][7]["dt"]) * 1e9), 0.5, "when it is back")
+    # the busy time of both intervals divided by their lengths
+    near(busy(s[1][7], "gfx"), 100 * 2e8 / ((s[0][7]["dt"] + s[1][7]["dt"]) * 1e9), 0.5, "busy in the sample in which the key is back")
     right(s[2][7], "gfx", 1e8, "one later")
 
 
-@test(f"{R}: a device that is unplugged and returns does not count past work again")
+@test(f"{R}: busy time from before a device was unplugged is not counted again after its return")
 def _(m):
     f = one_client(m, "amdgpu", AMD, dump("amdgpu", 7, *ns(gfx=5e12), pdev=AMD))
     m.fd(20, 5, dump("amdgpu", 9, pdev=AMD))  # a second client, so that every sample has a record
     back = dump("amdgpu", 7, *ns(gfx=5e12 + 1e8), pdev=AMD)
     # hot unplug: no drm- key at all (drm_dev_enter() fails)
     s = m.procs(steps=[writer(f, dump(None, None)), writer(f, back), writer(f, back)])
-    check(busy(s[0].get(7, {"engine": {}}), "gfx") is None, "busy while away")
+    check(busy(s[0].get(7, {"engine": {}}), "gfx") is None, "busy while it is unplugged")
     b = busy(s[1][7], "gfx")
-    check(b is None or b < 60, f"busy when it is back: {b}")
+    check(b is None or b < 60, f"busy after its return: {b}")
     right(s[2][7], "gfx", 0, "one later")
 
 
-@test(f"{R}: a client whose fdinfo has no drm- key stays as long as its descriptor does")
+@test(f"{R}: a client whose fdinfo has no drm- key exists until its descriptor is closed")
 def _(m):
     f = one_client(m, "amdgpu", AMD, dump("amdgpu", 7, *ns(gfx=5e8), pdev=AMD))
     s = m.procs(steps=[writer(f, dump(None, None)), writer(f, dump("amdgpu", 7, *ns(gfx=7e8), pdev=AMD)),
                        writer(f, dump(None, None)), lambda: m.close(10, 5)])
-    eq([sorted(x) for x in s], [[7]] * 3, "clients of each sample with one")
+    eq([sorted(x) for x in s], [[7]] * 3, "clients of each sample that has clients")
     eq(busy(s[0][7], "gfx"), None, "busy meanwhile")
-    near(busy(s[1][7], "gfx"), 100 * 2e8 / ((s[0][7]["dt"] or STEP + s[1][7]["dt"]) * 1e9), 60, "when they are back")
+    near(busy(s[1][7], "gfx"), 100 * 2e8 / ((s[0][7]["dt"] or STEP + s[1][7]["dt"]) * 1e9), 60, "busy when the keys are back")
 
 
-@test(f"{R}: meanwhile no value of the client is shown, also if the same text returns")
+@test(f"{R}: without drm- keys the client has no values, even if the same text returns later")
 def _(m):
     text = dump("amdgpu", 7, *ns(gfx=6e8), "drm-resident-vram:\t5 KiB", pdev=AMD)
     f = one_client(m, "amdgpu", AMD, dump("amdgpu", 7, *ns(gfx=5e8), pdev=AMD))
@@ -322,14 +322,14 @@ def _(m):
     check(busy(s[0][7], "gfx") > 0, "busy before")
     for k in 1, 2:
         eq((s[k][7]["dt"], busy(s[k][7], "gfx"), s[k][7].get("used")), (None, None, None), f"sample {k}")
-    near(s[3][7]["dt"], 3 * STEP, 0.05, "interval when it is back")
-    eq((busy(s[3][7], "gfx"), s[3][7]["used"]), (0.0, 5120), "when it is back")
+    near(s[3][7]["dt"], 3 * STEP, 0.05, "interval when the text is back")
+    eq((busy(s[3][7], "gfx"), s[3][7]["used"]), (0.0, 5120), "busy and used when the text is back")
 
 
 R = "counter decreased"
 
 
-@test(f"{R}: the larger value is kept, and busy is 0 until the counter exceeds it")
+@test(f"{R}: the largest value is kept, and busy is 0 until the counter exceeds it")
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=1e9), pdev=I915))
     s = m.procs(steps=[writer(f, dump("i915", 7, *ns(render=4e8), pdev=I915)),
@@ -342,18 +342,18 @@ def _(m):
     right(s[3][7], "render", 1e8, "after")
 
 
-@test(f"{R}: after 10 s below its maximum it is taken as restarted")
+@test(f"{R}: a counter below its maximum for 10 s is treated as restarted")
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=9e9), pdev=I915))
     s = m.procs(interval=4, steps=[writer(f, dump("i915", 7, *ns(render=n), pdev=I915))
                                    for n in (1e9, 2e9, 3e9, 4e9, 5e9, 6e9)])
     for k in range(4):
         right(s[k][7], "render", 0, f"{4 * k} s after the first lower value")
-    right(s[4][7], "render", 1e9, "after it restarted")
+    right(s[4][7], "render", 1e9, "after it is treated as restarted")
     right(s[5][7], "render", 1e9, "one later")
 
 
-@test(f"{R}: the 10 s begin again when the counter was at its maximum meanwhile")
+@test(f"{R}: the 10 s begin again when the counter reaches its maximum")
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=9e9), pdev=I915))
     s = m.procs(interval=4, steps=[writer(f, dump("i915", 7, *ns(render=n), pdev=I915))
@@ -362,7 +362,7 @@ def _(m):
         right(s[k][7], "render", 0, f"sample {k}")
 
 
-@test(f"{R}: the same for cycles; -r prints the larger value")
+@test(f"{R}: counters of cycles are treated in the same way; -r prints the larger value")
 def _(m):
     def text(c, t):
         return dump("xe", 7, f"drm-cycles-rcs:\t{c}", f"drm-total-cycles-rcs:\t{t}", pdev=XE)
@@ -379,7 +379,7 @@ def _(m):
 R = "total-cycles decreased"
 
 
-@test(f"{R}: the GPU clock was reset, so both counters start again")
+@test(f"{R}: the GPU clock was reset, and both counters are treated as restarted")
 def _(m):
     def text(c, t):
         return dump("xe", 7, f"drm-cycles-rcs:\t{c}", f"drm-total-cycles-rcs:\t{t}", pdev=XE)
@@ -413,7 +413,7 @@ def _(m):
 R = "engine capacity"
 
 
-@test(f"{R}: it is 1 by default, 0 means 1, and its key may precede or follow the engine's")
+@test(f"{R}: is 1 by default, 0 is taken as 1, and its key may be before or after that of the engine")
 def _(m):
     def text(d):
         return dump("i915", 7, f"drm-engine-a:\t{d} ns", f"drm-engine-b:\t{d} ns", "drm-engine-capacity-b:\t0",
@@ -426,7 +426,7 @@ def _(m):
         right(s[7], e, 2e8, f"busy of {e}", cap)
 
 
-@test(f"{R}: it also divides cycles")
+@test(f"{R}: divides busy computed from cycles too")
 def _(m):
     def text(c, t):
         return dump("xe", 7, f"drm-cycles-vcs:\t{c}", f"drm-total-cycles-vcs:\t{t}", "drm-engine-capacity-vcs:\t2",
@@ -439,7 +439,7 @@ def _(m):
 R = "busy above 100 %"
 
 
-@test(f"{R}: the printed value is clamped, for a client and for a device's sum")
+@test(f"{R}: the printed value is limited to 100 %, for a client and for the sum of a device")
 def _(m):
     m.device("i915", I915)
     files = [m.fd(p, 5, dump("i915", p, *ns(render=0), pdev=I915)) for p in (10, 20, 30)]
@@ -456,18 +456,18 @@ def _(m):
     eq(busy(d, "render"), 100.0, "device")
 
 
-@test(f"{R}: the raw counter is kept, so the next sample does not inherit the excess")
+@test(f"{R}: the raw counter is kept, so that the excess is not added to the next sample")
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=0), pdev=I915))
     s = m.procs(steps=[writer(f, dump("i915", 7, *ns(render=9e9), pdev=I915)), None])
-    eq(busy(s[0][7], "render"), 100.0, "over the top")
-    right(s[1][7], "render", 0, "idle after it")
+    eq(busy(s[0][7], "render"), 100.0, "limited to 100 %")
+    right(s[1][7], "render", 0, "idle in the next sample")
 
 
 R = "interval (dt)"
 
 
-@test(f"{R}: a client's dt is measured by the clock, not taken from the option")
+@test(f"{R}: dt of a client is measured by the clock, and not the value of the option")
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=0), pdev=I915))
 
@@ -479,7 +479,7 @@ def _(m):
 R = "memory: shared buffers"
 
 
-@test(f"{R}: in the sums of a device or cgroup a shared buffer counts once")
+@test(f"{R}: a shared buffer counts once in the sums of a device and of a cgroup")
 def _(m):
     m.device("i915", I915)
     for pid, resident in ((10, 100), (20, 60)):
@@ -492,7 +492,7 @@ def _(m):
     eq(d["used"], (60 + 20 + 40) << 10, "used")
     c, = m.json("cgroups")
     eq(val(c, "memory", "system0", "resident"), (60 + 20 + 40) << 10, "resident of the cgroup")
-    eq([val(r, "memory", "system0", "resident") for r in m.json("clients")], [100 << 10, 60 << 10], "of the clients")
+    eq([val(r, "memory", "system0", "resident") for r in m.json("clients")], [100 << 10, 60 << 10], "resident of the clients")
 
 
 @test(f"{R}: two clients of 100 MiB that share 60 MiB use 140 MiB")
@@ -505,7 +505,7 @@ def _(m):
     eq([d["used"], val(d, "memory", "vram0", "resident"), val(d, "memory", "vram0", "total")], [140 << 20] * 3, "sums")
 
 
-@test(f"{R}: clients with shared parts of different sizes: the largest one counts")
+@test(f"{R}: of shared parts with different sizes the largest is counted")
 def _(m):
     m.device("xe", I915)
     for pid, shared in ((10, 10), (20, 70), (30, 30)):
@@ -527,7 +527,7 @@ def _(m):
 R = "APU"
 
 
-@test(f"{R}: used memory is vram (a carve-out) plus gtt")
+@test(f"{R}: used memory is vram (a part of the system memory) plus gtt")
 def _(m):
     t = os.path.join(TREES, "amdgpu-apu")
     if not os.path.isdir(t):
@@ -569,7 +569,7 @@ def _(m):
     eq(val(r, "engine", "a", "curfreq"), 3000000, "curfreq")
 
 
-@test(f"{R}: time is in ns; any other unit drops the value and keeps its neighbours")
+@test(f"{R}: time is in ns; a value with another unit is dropped, the values around it are kept")
 def _(m):
     r = decode(m, dump("i915", 1, "drm-engine-a:\t5 ns", "drm-engine-b:\t6 us", "drm-engine-c:\t7 KiB",
                        "drm-cycles-d:\t8 ns", "drm-engine-e:\t9 ns"))
@@ -580,7 +580,7 @@ def _(m):
 R = "overflow"
 
 
-@test(f"{R}: a value that exceeds 64 bits with its unit is dropped, never wrapped")
+@test(f"{R}: a value that exceeds 64 bits after conversion of its unit is dropped, not wrapped")
 def _(m):
     big = 2**64 - 1
     r = decode(m, dump("xe", 1, f"drm-total-a:\t{big}", f"drm-total-b:\t{big} KiB", f"drm-total-c:\t{big + 1}",
@@ -602,7 +602,7 @@ def _(m):
     check(r["skipped"] >= 1, "skipped")
 
 
-@test(f"{R}: sums of counters near 2^64")
+@test(f"{R}: sums of counters near 2^64 do not wrap")
 def _(m):
     m.device("i915", I915)
     top = 2**64 - 10**9
@@ -619,7 +619,7 @@ def _(m):
 R = "short read"
 
 
-@test(f"{R}: input in pieces is read to its end; a last line without a newline is dropped")
+@test(f"{R}: input that arrives in pieces is read to its end; a last line without a newline is dropped")
 @machine.live
 def _(m):
     text = raw(dump("i915", 7, *[f"drm-engine-e{i}:\t{i} ns" for i in range(60)], pdev=I915) + "drm-engine-z:\t12")
@@ -632,36 +632,36 @@ def _(m):
     eq(p.returncode, 0, "exit code")
     r, = parse_json(out)
     eq([val(r, "engine", f"e{i}", "busy_ns") for i in range(60)], list(range(60)), "engines")
-    check("z" not in r["engine"], "the cut line was used")
+    check("z" not in r["engine"], "the incomplete line was used")
     eq(r["skipped"], 0, "skipped")
 
 
-@test(f"{R}: a live fdinfo file that is cut within a line keeps its client")
+@test(f"{R}: a client remains if its fdinfo is cut within a line")
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=10**9, copy=123456789), pdev=I915))
     whole = dump("i915", 7, *ns(render=1.1e9, copy=123456789), pdev=I915)
     cut = whole[:whole.index("123456789") + 4]
     s = m.procs(steps=[writer(f, cut), writer(f, whole)])
     right(s[0][7], "render", 1e8, "render")
-    eq(busy(s[0][7], "copy"), None, "copy, whose line was cut")
+    eq(busy(s[0][7], "copy"), None, "busy of copy, because its line was cut")
     right(s[1][7], "copy", 0, "copy, whole again")
 
 
 R = "long fdinfo"
 
 
-@test(f"{R}: several pages of lock lines precede the drm- keys")
+@test(f"{R}: several pages of lock lines before the drm- keys are skipped")
 def _(m):
     locks = [f"lock:\t{i}: POSIX  ADVISORY  WRITE {i} fd:01:{i} 0 EOF" for i in range(1, 500)]
     text = "\n".join(head(None, None) + locks + ["drm-driver:\ti915", "drm-client-id:\t7", *ns(render=5)]) + "\n"
-    check(len(text) > 16384, "the test's own text")
+    check(len(text) > 16384, "length of the text that the test made")
     one_client(m, text=text)
     r, = m.json("clients", "-r")
     eq((r["client"], val(r, "engine", "render", "busy_ns")), (7, 5), "client, busy_ns")
     eq(decode(m, text)["skipped"], 0, "skipped")
 
 
-@test(f"{R}: fdinfo of a file that is not a DRM node is never opened")
+@test(f"{R}: fdinfo of a descriptor that is not a DRM node is never opened")
 def _(m):
     one_client(m)
     bait = dump("i915", 666, *ns(render=5), pdev=I915)
@@ -677,7 +677,7 @@ def _(m):
 R = "detection of DRM nodes"
 
 
-@test(f"{R}: the device number of the linked node decides, not its name")
+@test(f"{R}: a node is recognized by its device number, not by its name")
 @machine.live
 def _(m):
     m.device("i915", I915)
@@ -689,7 +689,7 @@ def _(m):
     eq([(r["dev"], r["client"]) for r in m.json("clients")], [("card0", 7), ("accel0", 8)], "clients")
 
 
-@test(f"{R}: a misleading name, a block device of that number and a plain file are rejected")
+@test(f"{R}: a character device with another number, a block device and a plain file are rejected")
 @machine.live
 def _(m):
     m.device("i915", I915)
@@ -703,7 +703,7 @@ def _(m):
     eq([r["client"] for r in m.json("clients")], [7], "clients")
 
 
-@test(f"{R}: major 261 is found where /sys has no class drm")
+@test(f"{R}: accel nodes (major 261) are found if /sys has no class drm")
 def _(m):
     shutil.rmtree(m.path("sys/class/drm"))
     m.device("intel_vpu", "0000:00:0b.0", card=None, render=None, accel=0)
@@ -715,7 +715,7 @@ def _(m):
 R = "O_PATH descriptors and dma-bufs"
 
 
-@test(f"{R}: exp_name drm is not a client; only a line that begins with drm-driver: is")
+@test(f"{R}: a dma-buf (exp_name drm) is not a client; fdinfo needs a line that begins with drm-driver:")
 def _(m):
     m.device("i915", I915)
     m.process(10)
@@ -727,7 +727,7 @@ def _(m):
     eq((r.code, r.out), (1, b""), "as a dump")
 
 
-@test(f"{R}: a live O_PATH descriptor of a device node is not a client")
+@test(f"{R}: an O_PATH descriptor of a device node is not a client")
 @machine.live
 def _(m):
     as_root()
@@ -756,13 +756,13 @@ def _(m):
     eq((d["driver"], d["engine"], d["memory"]), ("nouveau", {}, {}), "device")
     check(d["clients"] in (None, 0, 1), f"clients {d['clients']}")
     r = m.run("clients", "-w", "0.02", "-o", "json")
-    check(all(not x["engine"] for x in parse_json(r.out)), "engines out of nothing")
+    check(all(not x["engine"] for x in parse_json(r.out)), "engines without a source")
 
 
 R = "PID namespace"
 
 
-@test(f"{R}: one without clients has 0 clients and 0 unreadable processes")
+@test(f"{R}: a namespace without clients has 0 clients and 0 unreadable processes")
 @machine.live
 def _(m):
     m.device("i915", I915)
@@ -771,7 +771,7 @@ def _(m):
     eq((r.returncode, d["clients"], d["unreadable"]), (0, 0, 0), "exit, clients, unreadable")
 
 
-@test(f"{R}: a client's process has the PID that it has there")
+@test(f"{R}: the PID of a client's process is the one in the namespace")
 @machine.live
 def _(m):
     as_root()
@@ -786,11 +786,11 @@ def _(m):
     eq((c["dev"], c["comm"], c["pid"], c["pids"]), ("nvidia0", "sleep", int(pid), [int(pid)]), "client")
 
 
-@test(f"{R}: -v says that the totals of devices are incomplete, and only there")
+@test(f"{R}: in one, -v reports that processes outside are hidden; in the first namespace it does not")
 @machine.live
 def _(m):
     m.device("i915", I915)
-    # the first PID namespace has this inode (PROC_PID_INIT_INO in linux/proc_ns.h)
+    # inode of the first PID namespace (PROC_PID_INIT_INO in linux/proc_ns.h)
     if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
         raise Skip("is in a pid namespace itself")
     r = in_namespace(m, '"$PROG" -v -w 0.02 -o json --proc "$P" --sys "$SYS"')
@@ -803,7 +803,7 @@ def _(m):
 R = "unreadable processes"
 
 
-@test(f"{R}: hidepid=1: they are counted and not fatal; exit 4 where all are unreadable")
+@test(f"{R}: hidepid=1: they are counted, and the exit code is 4 only if all are unreadable")
 @machine.live
 def _(m):
     m.device("i915", I915)
@@ -839,7 +839,7 @@ def _(m):
     eq((d["clients"], d["unreadable"]), (1, 2), "clients, unreadable")
     eq([r["client"] for r in m.json("clients", nobody=True)], [7], "clients")
     for n in (r["unreadable"] for r in m.json("list", nobody=True)):
-        eq(n, 2, "unreadable of list")
+        eq(n, 2, "unreadable processes in list")
 
 
 @test(f"{R}: one unreadable fdinfo file makes its process unreadable")
@@ -851,7 +851,7 @@ def _(m):
     eq((d["clients"], d["unreadable"]), (1, 1), "clients, unreadable")
 
 
-@test(f"{R}: where only fd/ is unreadable, fdinfo/ is used (CAP_SYS_PTRACE alone)")
+@test(f"{R}: if only fd/ is unreadable, fdinfo/ is used (with CAP_SYS_PTRACE alone)")
 def _(m):
     m.device("i915", I915)
     m.device("xe", XE, card=1, render=129)
@@ -867,7 +867,7 @@ def _(m):
 R = "process exits while it is read"
 
 
-@test(f"{R}: any of its files may be missing")
+@test(f"{R}: any of its files may be missing without an error")
 def _(m):
     m.device("i915", I915)
     text = dump("i915", 7, *ns(render=5), pdev=I915)
@@ -889,13 +889,13 @@ def _(m):
     recs = {r["client"]: r for r in m.json("clients")}
     check(7 in recs and not {24, 25, 32} & set(recs), f"clients {sorted(recs)}")
     for c in (22, 23):
-        check(c in recs, f"client {c} is known by its fdinfo")
-    eq((recs[22]["comm"], recs[23]["cgroup"]), (None, None), "what is unknown")
+        check(c in recs, f"client {c} is found by its fdinfo")
+    eq((recs[22]["comm"], recs[23]["cgroup"]), (None, None), "names that are unknown")
     m.json()
     m.json("cgroups")
 
 
-@test(f"{R}: between two samples: the device's total keeps its work")
+@test(f"{R}: the total of the device keeps the busy time of a process that exits between two samples")
 def _(m):
     m.device("i915", I915)
     files = {p: m.fd(p, 5, dump("i915", p, *ns(render=10**9), pdev=I915)) for p in (10, 20)}
@@ -905,11 +905,11 @@ def _(m):
         rewrite(files[10], dump("i915", 10, *ns(render=1.05e9), pdev=I915))
     s = m.live("-r", steps=[None, step, None])
     sums = [val(r[0], "engine", "render", "busy_ns") for r in s]
-    check(sums[0] <= sums[1] <= sums[2], f"the device's counter went_backwards: {sums}")
+    check(sums[0] <= sums[1] <= sums[2], f"the counter of the device went backwards: {sums}")
     eq([r[0]["clients"] for r in s], [2, 1, 1], "clients")
 
 
-@test(f"{R}: the rates of other clients stay correct")
+@test(f"{R}: rates of the other clients stay correct")
 def _(m):
     m.device("i915", I915)
     files = {p: m.fd(p, 5, dump("i915", p, *ns(render=10**9), pdev=I915)) for p in (10, 20)}
@@ -919,13 +919,13 @@ def _(m):
         rewrite(files[10], dump("i915", 10, *ns(render=1.05e9), pdev=I915))
     s, = m.procs(steps=[step])
     right(s[10], "render", 5e7)
-    check(20 not in s or busy(s[20], "render") is None, "a rate of a client that is gone")
+    check(20 not in s or busy(s[20], "render") is None, "a rate of a closed client")
 
 
 R = "comm"
 
 
-@test(f"{R}: any byte is allowed; in stat the name ends at the last ')'")
+@test(f"{R}: a name may contain any byte; in stat it ends at the last ')'")
 def _(m):
     m.device("i915", I915)
     names = [b"two words", b"a) S 1 (b", b") R 1 1 1 1 1 1", b"(((", b"new\nline", b"\xff\xfe\xc3", b"", b"tab\there",
@@ -937,13 +937,13 @@ def _(m):
         m.process(300 + i, "late", 9000)
         m.fd(300 + i, 5, dump("i915", 100 + i, pdev=I915))
     for r, n in zip(m.json("clients"), names):
-        eq((r["pid"], r["comm"]), (r["client"], as_json(n)), f"owner of client {r['client']}")
+        eq((r["pid"], r["comm"]), (r["client"], as_json(n)), f"owner and comm of client {r['client']}")
 
 
 R = "threads"
 
 
-@test(f"{R}: only descriptors of the thread group are read")
+@test(f"{R}: only the descriptors of the process are read, not those of its threads")
 def _(m):
     one_client(m, threads=2)
     for tid in (10, 11):
@@ -959,7 +959,7 @@ def _(m):
 R = "minor numbers"
 
 
-@test(f"{R}: the minor number does not determine the node's type")
+@test(f"{R}: the minor number does not determine the type of the node")
 @machine.live
 def _(m):
     m.device("i915", I915, card=64, render=192, card_minor=200, render_minor=7)
@@ -985,7 +985,7 @@ def _(m):
     eq([(r["dev"], r["clients"]) for r in m.json()], [("card0", 0), ("card1", 2)], "devices")
 
 
-@test(f"{R}: the node determines the device, drm-pdev does not")
+@test(f"{R}: the device is determined by the node, not by drm-pdev")
 def _(m):
     m.device("i915", I915)
     m.device("xe", XE, card=1, render=129)
@@ -994,7 +994,7 @@ def _(m):
     eq((r["dev"], r["pdev"]), ("card0", I915), "device")
 
 
-@test(f"{R}: a descriptor adds its device where /sys has none")
+@test(f"{R}: a descriptor adds its device if /sys has none")
 def _(m):
     m.fd(10, 5, dump("pvr", 7, *ns(x=5)))
     r, = m.json("clients")
@@ -1003,7 +1003,7 @@ def _(m):
     eq((d["dev"], d["clients"]), ("226:128", 1), "device")
 
 
-@test(f"{R}: the drm-pdev of such a device is kept")
+@test(f"{R}: a device that a descriptor added has the drm-pdev of its clients")
 def _(m):
     m.fd(10, 5, dump("pvr", 7, *ns(x=5), pdev=XE))
     m.fd(10, 6, dump("pvr", 8, *ns(x=5), pdev=XE), "/dev/dri/card0")
@@ -1011,7 +1011,7 @@ def _(m):
        [("226:0", XE, 8), ("226:128", XE, 7)], "clients")
     eq([d["pdev"] for d in m.json()], [XE, XE], "devices")
     s = m.live("clients", steps=[None, lambda: (m.close(10, 5), m.close(10, 6)), None])
-    eq([len(x) for x in s], [2], "after the last client there is no device")
+    eq([len(x) for x in s], [2], "records of clients; after the last client there is no device")
 
 
 R = "kfd compute (ROCm)"
@@ -1039,7 +1039,7 @@ def _(m):
     check(any(5001 in r["pids"] and "1073741824" in json.dumps(r) for r in recs), f"no such record: {recs}")
 
 
-@test(f"{R}: values of a device that was suspended are not those from before")
+@test(f"{R}: a suspended device does not have the values from before")
 def _(m):
     dev = m.device("amdgpu", XE)
     kfd_process(m, 5001, vram_9876="1073741824", stats_9876_cu_occupancy="12")
@@ -1047,7 +1047,7 @@ def _(m):
     eq([r[0]["other"] for r in s], [{"cu_occupancy": "12"}, {}, {}], "other")
 
 
-@test(f"{R}: the processes of a GPU that appears later are found")
+@test(f"{R}: processes on a GPU that appears later are found")
 def _(m):
     m.device("i915", I915)
 
@@ -1074,7 +1074,7 @@ def quiet(path):
                                                                           name))
 
 
-@test(f"{R}: files whose reading would wake it are not opened (FIFOs that never answer)")
+@test(f"{R}: files that wake the device when they are read are not opened (tested with FIFOs)")
 def _(m):
     state = "suspended"
     xe = m.device("xe", XE, state=state)
@@ -1112,7 +1112,7 @@ def _(m):
                                   (v.values() if isinstance(v, dict) else [v])), f"{k} of {d['dev']}: {d[k]}")
 
 
-@test(f"{R}: files whose reading would wake it are not opened (strace)")
+@test(f"{R}: files that wake the device when they are read are not opened (tested with strace)")
 @machine.live
 def _(m):
     if not shutil.which("strace"):
@@ -1139,7 +1139,7 @@ def _(m):
                             raise AssertionError(f"{tree} {args}: {line.strip()[-160:]}")
 
 
-@test(f"{R}: its fdinfo is read again after it wakes up")
+@test(f"{R}: fdinfo is read again after the device wakes up")
 def _(m):
     def text(c, t):
         return dump("xe", 7, f"drm-cycles-rcs:\t{c}", f"drm-total-cycles-rcs:\t{t}", pdev=XE)
@@ -1154,7 +1154,7 @@ def _(m):
         rewrite(status, "active\n")
         rewrite(f, text(600, 3000))
     s = m.procs(steps=[sleep, wake, writer(f, text(900, 4000))])
-    eq(busy(s[0].get(7, {"engine": {}}), "rcs"), None, "asleep: nothing was read")
+    eq(busy(s[0].get(7, {"engine": {}}), "rcs"), None, "busy of the suspended device")
     near(busy(s[2][7], "rcs"), 30, 0.01, "awake")
 
 
@@ -1188,7 +1188,7 @@ R = "drm-pdev absent"
 def _(m):
     m.device("panfrost", card=1)
     m.device("rockchip-drm", card=0, render=None)
-    # a display on the bus of a PCI device, whose slot is not the display's
+    # a display on the bus of a PCI device does not have the slot of that device
     usb = "sys/devices/pci0000:00/0000:00:14.0/usb1/1-2/1-2:1.0"
     m.write(f"{usb}/../../../uevent", "DRIVER=xhci_hcd\nPCI_SLOT_NAME=0000:00:14.0\n")
     m.write(f"{usb}/uevent", "DEVTYPE=usb_interface\nDRIVER=udl\nPRODUCT=17e9/1a2/0\n")
@@ -1207,7 +1207,7 @@ def _(m):
 R = "source of utilization"
 
 
-@test(f"{R}: cycles over total cycles take precedence over ns")
+@test(f"{R}: cycles over total cycles are preferred to ns")
 def _(m):
     def text(c, t, n):
         return dump("xe", 7, f"drm-engine-rcs:\t{n} ns", f"drm-cycles-rcs:\t{c}", f"drm-total-cycles-rcs:\t{t}",
@@ -1230,7 +1230,7 @@ def _(m):
     near(val(d, "engine", "gpu", "freq"), 5e8, 2e6, "freq of the device")
 
 
-@test(f"{R}: cycles over maxfreq where neither total cycles nor ns exist")
+@test(f"{R}: cycles over maxfreq are used if neither total cycles nor ns exist")
 def _(m):
     def text(c):
         return dump("panthor", 7, f"drm-cycles-panthor:\t{c}", "drm-maxfreq-panthor:\t1000 MHz")
@@ -1239,7 +1239,7 @@ def _(m):
     near(busy(s[7], "panthor"), 100 * 1e8 / (1e9 * s[7]["dt"]), 0.2, "busy")
 
 
-@test("absent memory keys are 0 for a driver that prints them only when nonzero; old values are not kept")
+@test("memory keys that are absent are 0 for a driver that prints only nonzero ones; old values are not kept")
 def _(m):
     def text(*lines):
         return dump("panfrost", 7, "drm-total-memory:\t8 MiB", "drm-shared-memory:\t0", *lines)
@@ -1251,17 +1251,17 @@ def _(m):
        "after")
 
 
-@test("drm-memory-X and drm-resident-X are the same value and not added")
+@test("drm-memory-X and drm-resident-X are the same quantity, and are not added up")
 def _(m):
     one_client(m, "amdgpu", XE, dump("amdgpu", 7, "drm-memory-vram:\t8 KiB", "drm-total-vram:\t9 KiB",
                                      "drm-resident-vram:\t8 KiB", "drm-memory-gtt: \t4 KiB", pdev=XE))
     r, = m.json("clients")
     eq((val(r, "memory", "vram", "resident"), val(r, "memory", "gtt", "resident")), (8192, 4096), "resident")
     d, = m.json()
-    eq((val(d, "memory", "vram", "resident"), val(d, "memory", "gtt", "resident")), (8192, 4096), "of the device")
+    eq((val(d, "memory", "vram", "resident"), val(d, "memory", "gtt", "resident")), (8192, 4096), "memory of the device")
 
 
-@test("drm-resident-X takes precedence over drm-memory-X; of a key that is printed twice the last one counts")
+@test("drm-resident-X is preferred to drm-memory-X; of a repeated key the last one is used")
 def _(m):
     lines = ["drm-memory-vram:\t1 KiB", "drm-resident-vram:\t2 KiB", "drm-memory-vram:\t3 KiB",
              "drm-resident-gtt:\t4 KiB", "drm-memory-gtt:\t5 KiB", "drm-memory-cpu:\t6 KiB",
@@ -1278,8 +1278,8 @@ def _(m):
         eq((r["client"], r["name"]), (8, "two"), "id and name")
 
 
-# --- mistakes that other monitors make ------------------------------------------------------------
-# The name of a test is the mistake: it fails if gpustat makes the same one.
+# --- faults of other monitors ------------------------------------------------------------
+# The name of each test describes the fault of another monitor. The test fails if gpustat has it.
 
 @test("IGT: a read error is taken for a size")
 def _(m):
@@ -1359,10 +1359,10 @@ def _(m):
     d, = m.json()
     eq(busy(d, "panthor"), None, "busy with profiling off")
     r = m.run("list")
-    check(b"profiling" in r.out, f"list says why: {r.out!r}")
+    check(b"profiling" in r.out, f"list must mention profiling: {r.out!r}")
     with open(m.path(f"{dev}/profiling"), encoding="ascii") as f:
         eq(f.read(), "0\n", "profiling")
-    eq(os.stat(m.path(f"{dev}/profiling")).st_mtime_ns, before, "time of its last change")
+    eq(os.stat(m.path(f"{dev}/profiling")).st_mtime_ns, before, "modification time of the file")
 
 
 @test("IGT: percentages are computed from the nominal delay")
@@ -1406,12 +1406,12 @@ def _(m):
 
 @test("nvtop: any GPU in slot 0000:00:02.0 is taken for an integrated one")
 def _(m):
-    # in a virtual machine a passed-through card can have this slot
+    # a discrete card that is passed through to a virtual machine can have this slot
     m.device("i915", I915)
     m.fd(10, 5, dump("i915", 7, "drm-resident-system0:\t512 MiB", "drm-total-system0:\t512 MiB",
                      "drm-resident-local0:\t96 MiB", "drm-total-local0:\t96 MiB", pdev=I915))
     line = m.run("-H", "-w", "0.02").out.split()
-    check(b"96M" in line, f"its own memory in {line}")
+    check(b"96M" in line, f"video memory in {line}")
 
 
 @test("nvtop: energy is truncated to 32 bits")
@@ -1526,7 +1526,7 @@ def _(m):
     for size in (4095, 4096, 4097, 8192):
         text = dump("i915", 7, *ns(render=5))
         text += "x:" + "y" * (size - len(text) - 3) + "\n"
-        eq(len(text), size, "the test's own text")
+        eq(len(text), size, "length of the text that the test made")
         eq(val(decode(m, text), "engine", "render", "busy_ns"), 5, f"busy_ns in {size} bytes")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# t_discovery.py PROG - which processes a sample reads: inotify notices, the budgeted rescan,
-# descriptors that are duplicated, passed on and inherited. The machines are made of files, see
-# tests/machine.py. Prints TAP.
+# t_discovery.py PROG - the processes that a sample reads: those that inotify reports, those of the
+# limited rescan, and holders of descriptors that are duplicated, passed on or inherited. The
+# machines are file trees, see tests/machine.py. Prints TAP.
 # SPDX-License-Identifier: MIT
 import os
 import shutil
@@ -25,7 +25,7 @@ def crowd(m, n=60):
         m.process(pid)
 
 
-@test(f"{R}: a client passed to another process continues although nothing announced the receiver")
+@test(f"{R}: a client that is passed to another process continues although inotify reports nothing")
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=10**9), pdev=I915), comm="sender")
     crowd(m)
@@ -50,11 +50,11 @@ def _(m):
         m.fd(2000, 5, dump("i915", 7, *ns(render=1.1e9), pdev=I915))
         m.gone(10)
     s = m.procs("--sweep", "0", steps=[None, forked, None])
-    right(s[1][7], "render", 1e8, "when it was left alone")
+    right(s[1][7], "render", 1e8, "after its parent exited")
     eq((s[1][7]["pids"], s[2][7]["pids"]), ([2000], [2000]), "holders")
 
 
-@test(f"{R}: a descriptor number of a second holder becomes another client, then a file")
+@test(f"{R}: the descriptor of a second holder is replaced by another client, then by a file")
 def _(m):
     one_client(m)
     m.process(20, "second", 2000)
@@ -69,7 +69,7 @@ def _(m):
        [{7: [10, 20]}, {7: [10], 8: [20]}, {7: [10]}], "clients and their holders")
 
 
-@test(f"{R}: the descriptor that a client is read through becomes a file, another holder remains")
+@test(f"{R}: the descriptor through which a client is read is replaced by a file, and another holder remains")
 def _(m):
     f = one_client(m, text=dump("i915", 7, *ns(render=10**9), pdev=I915))
     m.process(20, "second", 2000)
@@ -81,7 +81,7 @@ def _(m):
         os.symlink("/tmp/file", m.path("proc/10/fd/5"))
         rewrite(f, "pos:\t0\nflags:\t02\n")
     s = m.procs("--sweep", "80", steps=[None, closed, None])
-    right(s[1][7], "render", 1e8, "through the other one")
+    right(s[1][7], "render", 1e8, "busy time, read through the other holder")
     eq((s[1][7]["pids"], s[2][7]["pids"]), ([20], [20]), "holders")
 
 
@@ -125,7 +125,7 @@ def _(m):
     eq([[r["dev"] for r in x] for x in s], [["card0"], ["card0", "card1"], ["card0"], ["card0"]], "devices")
 
 
-@test(f"{R}: NVIDIA's driver is loaded later, unloaded, and loaded again; its GPU without a minor number stays")
+@test(f"{R}: NVIDIA's driver is loaded later, unloaded, and loaded again; its GPU without a minor number remains")
 @machine.live
 def _(m):
     machine.built_in("nvidia")
@@ -143,7 +143,7 @@ def _(m):
         shutil.rmtree(m.path("proc/driver/nvidia"))
         os.unlink(m.path("proc/1/root/dev/nvidia0"))
 
-    def changed():  # another node appears, but the files of known GPUs are not read again
+    def changed():  # another node appears; the files of known GPUs must not be read again
         for slot in (XE, "0000:42:00.0"):
             m.write(f"proc/driver/nvidia/gpus/{slot}/information", "Model: \t\t NVIDIA Y\n")
         m.write("proc/1/root/dev/nvidia7", "")
@@ -154,7 +154,7 @@ def _(m):
     eq([r["name"] for r in s[7]][1:], ["NVIDIA X"] * 2, "their names")
 
 
-@test(f"{R}: a vendor's driver is loaded later, and unloaded: its device has no old values")
+@test(f"{R}: a vendor's driver is loaded later, and unloaded: the device has no old values")
 @machine.live
 def _(m):
     m.device("i915", I915)
@@ -177,7 +177,7 @@ def _(m):
     eq([{r["dev"]: r["busy"] for r in x if r["dev"] != "card0"} for x in s], [{}, *[{"mali0": 37}] * 2, {}, {}, *[{"mali0": 37}] * 2], "devices")
 
 
-@test(f"{R}: the descriptor limit is below the number of clients, for several samples")
+@test(f"{R}: all clients are read in each sample although the descriptor limit is below their number")
 def _(m):
     m.device("i915", I915)
     m.process(10)
@@ -191,7 +191,7 @@ def _(m):
         eq([r["clients"] for r in parse_json(p.stdout)], [200] * 4, f"clients with {limit} descriptors")
 
 
-@test(f"{R}: fdinfo that is unchanged, decreases, is cut, or is another client's")
+@test(f"{R}: rates with fdinfo that is unchanged, decreases, is cut, or belongs to another client")
 @machine.live
 def _(m):
     def text(render, client=7, name="one"):
@@ -213,25 +213,25 @@ def _(m):
         right(r, "render", delta, what)
         eq((r["client"], val(r, "memory", "system0", "total")), (7, 4096), what)
     try:
-        goes_on(sample(), 0, "nothing since the start")
+        goes_on(sample(), 0, "no change since the start")
         goes_on(sample(), 0, "the same text")
         goes_on(sample(text(1.05e9)), 5e7, "it works")
         goes_on(sample(), 0, "the same again")
         goes_on(sample(), 0, "and again")
-        goes_on(sample(text(1.02e9)), 0, "it went back")
-        goes_on(sample(), 0, "and stays there")
-        goes_on(sample(whole), 5e7, "from the largest on")
+        goes_on(sample(text(1.02e9)), 0, "lower than before")
+        goes_on(sample(), 0, "still lower")
+        goes_on(sample(whole), 5e7, "relative to the largest value")
         for what in ("cut", "still cut"):
             r = sample(whole[:whole.index(" ns")])
             eq((busy(r, "render"), val(r, "memory", "system0", "total")), (None, 4096), what)
         sample(whole)
         goes_on(sample(text(1.15e9)), 5e7, "whole again")
-        eq(sample(text(1.15e9, name="two"))["name"], "two", "another name, all else the same")
+        eq(sample(text(1.15e9, name="two"))["name"], "two", "only the name changes")
         r = sample(text(1.15e9, client=8))
-        eq((r["client"], busy(r, "render"), r["name"]), (8, None, "one"), "another client at the same number")
-        right(sample(), "render", 0, "the same text, of that one")
+        eq((r["client"], busy(r, "render"), r["name"]), (8, None, "one"), "another client with the same descriptor number")
+        right(sample(), "render", 0, "the same text of the other client")
         r = sample(text(1.15e9))
-        eq((r["client"], busy(r, "render")), (7, None), "the first number again: a new client")
+        eq((r["client"], busy(r, "render")), (7, None), "the first id again, which is a new client")
     finally:
         p.stdin.close()
         p.stdout.close()
@@ -239,7 +239,7 @@ def _(m):
     eq(p.returncode, 0, "exit code")
 
 
-@test(f"{R}: valid and invalid values of --sweep")
+@test(f"{R}: --sweep accepts valid values and refuses invalid ones")
 def _(m):
     one_client(m)
     for good in ("0", "1", "80", "4000000000", "all"):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# t_dumps.py PROG - fdinfo dumps: those of tests/drm/dumps.py against the values that were written
-# beside them, those of tests/trees against the second decoder, fdinfo_eval.py, and each file of the
-# collection of real dumps in ../shared against its expected values. Prints TAP.
+# t_dumps.py PROG - fdinfo dumps: those of tests/drm/dumps.py are compared with their hand-written
+# values, those of tests/trees with the second decoder, fdinfo_eval.py, and each file of the
+# collection of real dumps in ../shared with its expected values. Prints TAP.
 # SPDX-License-Identifier: MIT
 import glob
 import os
@@ -22,8 +22,8 @@ RAW_KEYS = {"ns": "busy_ns", "cyc": "cycles", "total": "total_cycles", "cap": "c
 
 
 def readings():
-    """Expected values by file, from the "right reading" lists in the dumps' README.md; None: not a
-    DRM file."""
+    """Returns expected values by file, from the "right reading" lists in the dumps' README.md. The
+    value is None for a file that is not a DRM file."""
     out, name = {}, None
     with open(os.path.join(DUMPS, "README.md"), encoding="utf-8") as f:
         for line in f:
@@ -70,7 +70,7 @@ def compare_dump(name):
         check(set(want["engine"]) <= engines, f"engines {sorted(engines)}, want {sorted(want['engine'])}")
         for e in engines - set(want["engine"]):
             nums = {k: v for k, v in got["engine"][e].items() if k != "capacity" and v is not None}
-            eq(nums, {}, f"values of engine {e}, which has none")
+            eq(nums, {}, f"values of engine {e}, for which none are expected")
         for e, vals in want["engine"].items():
             w = {RAW_KEYS[k]: int(v.removesuffix("Hz")) for k, v in vals.items()}
             w["capacity"] = max(w.get("capacity", 1), 1)
@@ -101,14 +101,14 @@ def decoded(text):
 
 
 def add_by_hand(name, text, want):
-    @test(f"dumps by hand: {name}")
+    @test(f"dump with hand-written values: {name}")
     def _(_m):
         eq(decoded(text.encode()), want, "the program")
-        eq(fdinfo_eval.decode(text), want, "the second decoder")
+        eq(fdinfo_eval.decode(text), want, "values of the second decoder")
 
 
 def add_trees():
-    """Each file of tests/trees that a DRM driver prints."""
+    """Adds a test for each fdinfo file of a DRM driver in tests/trees."""
     for path in sorted(glob.glob(os.path.join(TREES, "*", "proc", "[0-9]*", "fdinfo", "*"))):
         with open(path, "rb") as f:
             text = f.read()
@@ -149,7 +149,7 @@ def _(m):
     eq((rec["client"], rec["file"]), (7, "-"), "client, file")
 
 
-@test("dumps: amdgpu before Linux 5.19, which prints percentages")
+@test("dumps: amdgpu before Linux 5.19 prints percentages, which are decoded")
 def _(m):
     text = "pos:\t0\nflags:\t02100002\nmnt_id:\t26\npdev:\t0000:08:00.0\npasid:\t32784\n" \
            "vram mem:\t2068 kB\ngtt mem:\t8192 kB\ncpu mem:\t0 kB\ngfx0:\t23.5%\ngfx1:\t7.45%\n"

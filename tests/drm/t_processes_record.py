@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# t_processes_record.py PROG - records of processes (procs): clients merged, user, command line, CPU
-# time, memory; --children. The machines are made of files, see tests/machine.py. Prints TAP.
+# t_processes_record.py PROG - records of processes (procs): merged clients, user, command line, CPU
+# time, memory; --children. The machines are file trees, see tests/machine.py. Prints TAP.
 # SPDX-License-Identifier: MIT
 import os
 import resource
@@ -28,7 +28,7 @@ def by_pid(recs):
     return {r["pid"]: r for r in recs}
 
 
-@test("the clients of a process on a device are one record")
+@test("the clients of a process on one device are merged into one record")
 def _(m):
     m.device("i915", I915)
     m.device("amdgpu", AMD, card=1, render=129)
@@ -55,7 +55,7 @@ def _(m):
     eq([r["client"] for r in m.json("clients")], [5, 6, 8, 1], "clients has a record for each client")
 
 
-@test("a client that several processes hold is counted once, in the process that owns it")
+@test("a client that several processes hold counts only in the process that owns it")
 def _(m):
     m.device("i915", I915)
     text = dump("i915", 7, *ns(render=1e9), "drm-resident-system0:\t4 KiB", pdev=I915)
@@ -69,8 +69,8 @@ def _(m):
     m.fd(30, 7, dump("i915", 10, pdev=I915))
     recs = by_pid(m.json("procs"))
     eq(sorted(recs), [20, 30], "owners")
-    eq((recs[20]["clients"], recs[20]["pids"]), (2, [1, 10, 20, 30]), "of the oldest process")
-    eq((recs[30]["clients"], recs[30]["pids"]), (1, [30]), "of the other")
+    eq((recs[20]["clients"], recs[20]["pids"]), (2, [1, 10, 20, 30]), "clients of the oldest process")
+    eq((recs[30]["clients"], recs[30]["pids"]), (1, [30]), "clients of the other process")
     eq(val(recs[20], "memory", "system0", "resident"), 4096, "memory")
     eq([r["pid"] for r in m.json("procs", "-p", "10")], [20], "-p of a holder shows the client's owner")
 
@@ -85,7 +85,7 @@ def _(m):
     eq(r["used"], 140 << 20, "used")
 
 
-@test("CPU time is a percentage of one CPU between two readings; memory is in bytes")
+@test("CPU time is a percentage of one CPU between two readings, and memory is in bytes")
 def _(m):
     one_client(m)
     stat(m, 10, "a) b (c", ticks=(100, 50), pages=300)
@@ -100,7 +100,7 @@ def _(m):
     eq(r["cpu"], None, "-r has no percentages")
 
 
-@test("a process whose PID is used again is another process: no CPU time, no user, no command line of the old one")
+@test("a reused PID is another process, without the CPU time, user and command line of the old process")
 def _(m):
     one_client(m)
     stat(m, 10, ticks=(100, 0))
@@ -116,10 +116,10 @@ def _(m):
     eq((s[0][0]["uid"], s[0][0]["cmdline"], s[0][0]["comm"]), (42, "old", "app"), "before")
     r = s[1][0]
     eq((r["pid"], r["comm"], r["cpu"], r["uid"], r["user"], r["cmdline"]), (10, "second", None, None, None, None), "after")
-    eq(s[2][0]["cpu"], 0.0, "from its own baseline")
+    eq(s[2][0]["cpu"], 0.0, "CPU time since its own first reading")
 
 
-@test("the user is the effective one; names are those of the machine whose /proc it is")
+@test("the user is the effective one; its name is from the passwd file beside --proc")
 def _(m):
     m.device("i915", I915)
     for k, uid in enumerate((0, 1000, 7, 4294967295, 5)):
@@ -131,12 +131,12 @@ def _(m):
     m.write("etc/passwd", "long:" + "x" * 5000 + ":1000:\nroot:x:0:0::/:/bin/sh\nmia:x:1000:100:" + "y" * 900 + ":\n"
             ":x:7:\nbroken\nxx:yy\n" + "n" * 50 + ":x:5:5")
     recs = m.json("procs")
-    eq([r["user"] for r in recs], ["root", "mia", "7", "4294967295", "5", None], "with a passwd, whose last line is not complete")
+    eq([r["user"] for r in recs], ["root", "mia", "7", "4294967295", "5", None], "with a passwd file that has an incomplete last line")
     eq([r["uid"] for r in recs], [0, 1000, 7, 4294967295, 5, None], "uid")
     eq(m.run("procs", "-r", "-H", "-o", "csv", "-f", "user", "-p", "11").out, b"mia\n", "-f user")
 
 
-@test("the arguments of a command line are separated by blanks; hostile bytes are escaped; a long one is cut")
+@test("the arguments of a command line are separated by blanks; hostile bytes are escaped; a long command line is cut")
 def _(m):
     m.device("i915", I915)
     lines = [b"/bin/a\0-b\0\0c\0", b"x\x1b[31m\xff\n\0\"q\0", b"y" * 5000, b"", b"\0\0", b"no end"]
@@ -150,19 +150,19 @@ def _(m):
     check(b"x\\x1b[31m\\xff\\x0a \"q" in r.out, f"line: {r!r}")
 
 
-@test("the default line shows user, CPU time, memory and command, and no command line is read for it")
+@test("the default output has user, CPU time, memory and command, and cmdline is not read for it")
 def _(m):
     one_client(m)
     status(m, 10, 42)
     stat(m, 10, pages=256)
-    os.mkfifo(m.path("proc/10/cmdline"))  # to read it would block
+    os.mkfifo(m.path("proc/10/cmdline"))  # reading it would block
     r = m.run("procs", "-w", "0.02", timeout=60)
     words = r.out.decode().splitlines()
     check(words[0].split()[1:] == ["DEV", "PID", "USER", "ENGINES", "MEM", "CPU", "RSS", "COMMAND"], f"header: {r!r}")
     check(" 42 " in words[1] and " 0.0% " in words[1] and words[1].split()[-1] == "app", f"line: {r!r}")
 
 
-@test("totals of a process do not go backwards when its clients end, nor while it has none")
+@test("totals of a process do not decrease when its clients are closed, or while it has no client")
 def _(m):
     m.device("i915", I915)
     a = m.fd(10, 5, dump("i915", 7, *ns(render=5e9), pdev=I915))
@@ -209,7 +209,7 @@ def _(m):
     eq(pids("-d", "1"), [30], "-d")
 
 
-@test("--state keeps the sums of cgroups in runs of procs")
+@test("a run of procs with --state keeps the sums of cgroups")
 def _(m):
     one_client(m)
     state = m.path("state")
@@ -221,7 +221,7 @@ def _(m):
 # --- --children ------------------------------------------------------------------------------
 
 
-@test("--children: the processes of -p and all that descend from them, also those that are forked later")
+@test("--children selects the processes of -p and all their descendants, also those that are forked later")
 def _(m):
     m.device("i915", I915)
     for pid, ppid in ((10, 1), (11, 10), (12, 11), (20, 1)):
@@ -235,12 +235,12 @@ def _(m):
         stat(m, 13, "late", ppid=12)
         m.fd(13, 5, dump("i915", 13, pdev=I915))
 
-    def parent_ends():  # its child gets another parent, but stays in the tree
+    def parent_ends():  # its child gets another parent, but remains selected
         m.gone(12)
         stat(m, 13, "late", ppid=1)
     s = m.live("procs", "-p", "10", "--children", "--sweep", "all", steps=[None, fork, parent_ends, None])
     eq([[r["pid"] for r in x] for x in s], [[10, 12], [10, 12, 13], [10, 13], [10, 13]], "processes")
-    eq([r["pid"] for r in m.json("procs", "-p", "11,20", "--children")], [20], "a tree from which nothing descends now")
+    eq([r["pid"] for r in m.json("procs", "-p", "11,20", "--children")], [20], "a process that has no descendants any more")
     eq([r["client"] for r in m.json("clients", "-p", "10", "--children")], [10], "of clients")
     eq([r["clients"] for r in m.json("-p", "10", "--children")], [1], "of devices")
     r = m.run("procs", "--children")
@@ -261,7 +261,7 @@ def _(m):
     m.fd(50, 5, dump("i915", 999, pdev=I915))
     t = time.monotonic()
     eq(len(m.json("procs", "-p", "7", "--children")), 0, "records")
-    eq(len(m.json("procs", "-p", "160", "--children")), n, "all of a loop descend from its members")
+    eq(len(m.json("procs", "-p", "160", "--children")), n, "all processes of a loop are descendants of each")
     check(time.monotonic() - t < 10, "time")
 
 

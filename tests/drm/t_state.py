@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# t_state.py PROG - rates and totals across runs (--state FILE), on machines made of files that
-# change between the runs. An independent reader and writer of state files ages and forges them.
-# Prints TAP; exit 0 if all tests pass. ONLY=TEXT and TIMES=1 in the environment as in tests/machine.py.
+# t_state.py PROG - rates and totals across runs (--state FILE), on file trees that change between
+# the runs. An independent reader and writer of state files changes their age and contents. Prints
+# TAP; exit 0 if all tests pass. ONLY=TEXT and TIMES=1 are as in tests/machine.py.
 # SPDX-License-Identifier: MIT
 import contextlib
 import decimal
@@ -52,8 +52,8 @@ def fnv(b):
 
 
 class State:
-    """The contents of a state file: each row is a dict, and its counters are [value, time, what,
-    name, 1 + ms for which it was below the value]."""
+    """The contents of a state file: each row is a dict, and its counters are [value, time,
+    quantity, name, 1 + ms for which the counter was below the value]."""
 
     def __init__(self, path):
         b = open(path, "rb").read()
@@ -92,7 +92,7 @@ class State:
         os.chmod(path, 0o600)
 
     def older(self, by):
-        """Makes the state `by` ns older. Skips the test where the machine has not run that long."""
+        """Makes the state `by` ns older. Skips the test if the machine has not run that long."""
         if self.mono < by or self.boottime < by:
             raise Skip("this machine runs for less than a minute or two")
         self.mono -= by
@@ -114,7 +114,7 @@ class Cron:
         self.m, self.args, self.path, self.begun = m, args, m.path("state"), time.monotonic()
 
     def first(self, *args, **kw):
-        """The first run, which has to wait for a window of its own."""
+        """Does the first run, which has to wait for a window."""
         return self.run("-w", "0.01", *args, **kw)
 
     def run(self, *args, fmt=True, **kw):
@@ -132,13 +132,13 @@ class Cron:
 
 
 def prom(out):
-    """The exact value of each series."""
+    """Returns the exact value of each series."""
     return {line.rsplit(" ", 1)[0]: decimal.Decimal(line.rsplit(" ", 1)[1])
             for line in out.decode().splitlines() if line and line[0] != "#"}
 
 
 def state_files(m):
-    """Names of the state file and of its temporary files."""
+    """Returns the names of the state file and of its temporary files."""
     return sorted(f for f in os.listdir(m.base) if "state" in f)
 
 
@@ -147,12 +147,12 @@ def share(delta, capacity=1, by=MINUTE):
 
 
 def close(rec, engine, want, what, by=MINUTE):
-    """busy is `want` percent, or lower by the time that the test itself took."""
+    """Checks that busy is `want` percent, or less in proportion to the time that the test took."""
     least, got = want * by / 1e9 / rec["dt"], busy(rec, engine)
     check(got is not None and 0.999 * least - 0.002 <= got <= 1.001 * want + 0.002, f"{what}: {engine}: {least} .. {got} .. {want}")
 
 
-@test("a counter below its largest value in two runs, 10 s apart or more, is taken as restarted")
+@test("a counter that is below its maximum in two runs 10 s apart or more is treated as restarted")
 def _(m):
     def text(n):
         return dump("i915", 7, *ns(render=n), pdev=I915)
@@ -179,16 +179,16 @@ def _(m):
     rewrite(b, dump("i915", 8, *ns(render=77 + 6e9), pdev=I915))
     rec, = c.next("-w", "3600")
     close(rec, "render", share(21e9), "both clients")
-    close(rec, "video", share(24e9, 2), "two of that engine")
+    close(rec, "video", share(24e9, 2), "busy of an engine with capacity 2")
     rewrite(a, dump("i915", 7, *ns(render=1000 + 45e9, video=5 + 24e9), "drm-engine-capacity-video:\t2", pdev=I915))
     recs = c.next("clients")
     eq([r["client"] for r in recs], [7, 8], "clients")
     close(recs[0], "render", share(30e9), "this client")
     close(recs[0], "video", 0, "this client")
-    close(recs[1], "render", 0, "the other one")
+    close(recs[1], "render", 0, "busy of the other client")
 
 
-@test("a client that started after the last run counts from 0; one that may be older has no rate")
+@test("the rate of a client that started after the last run is relative to 0; a client that may be older has none")
 def _(m):
     one_client(m)
     c = Cron(m)
@@ -196,7 +196,7 @@ def _(m):
     m.process(20, start=1000)
     m.fd(20, 3, dump("i915", 9, *ns(render=30e9), pdev=I915))
     rec, = c.next()
-    close(rec, "render", share(30e9), "the last run saw all there was")
+    close(rec, "render", share(30e9), "the last run could read all processes")
     m.process(21, start=1000)
     m.fd(21, 3, dump("i915", 10, *ns(render=30e9), pdev=I915))
     m.process(22, start=int((time.clock_gettime_ns(time.CLOCK_BOOTTIME) - MINUTE // 2) / 1e7))
@@ -206,8 +206,8 @@ def _(m):
         r["flags"] &= ~WHOLE
     s.write(c.path)
     recs = {r["client"]: r for r in c.next("clients")}
-    eq(busy(recs[10], "render"), None, "an old process, and not all could be read then")
-    close(recs[11], "render", share(12e9), "a process that started since")
+    eq(busy(recs[10], "render"), None, "an old process, which the last run may have been unable to read")
+    close(recs[11], "render", share(12e9), "a process that started after the last run")
 
 
 @test("a client that exited stays in the totals and does not lower the rates")
@@ -222,7 +222,7 @@ def _(m):
     m.gone(11)
     rewrite(a, dump("i915", 7, *ns(render=11e9), pdev=I915))
     rec, = c.next()
-    close(rec, "render", share(6e9), "what is left")
+    close(rec, "render", share(6e9), "the remaining client")
     rec, = c.next("-r")
     eq(rec["engine"]["render"]["busy_ns"], 111 * 10**9, "total")
     eq(rec["dt"], None, "dt")
@@ -248,10 +248,10 @@ def _(m):
     eq(rec["engine"]["render"]["busy_ns"], 103 * 10**9, "total")
     rewrite(a, dump("i915", 7, *ns(render=56e9), pdev=I915))
     rec, = c.next()
-    close(rec, "render", share(6e9), "only what lies above the largest so far")
+    close(rec, "render", share(6e9), "only the part above the largest value so far")
 
 
-@test("cycles over the GPU clock (xe), of a known and of a new client; a clock that was reset")
+@test("cycles over the GPU clock (xe): rates of a known and of a new client, and after a reset of the clock")
 def _(m):
     def text(client, cycles, total):
         return dump("xe", client, f"drm-cycles-rcs:\t{cycles}", f"drm-total-cycles-rcs:\t{total}", pdev=XE)
@@ -280,7 +280,7 @@ def _(m):
     eq(busy(rec, "rcs"), 50, "after that")
 
 
-@test("an engine that amdgpu prints only after its first use counts from 0")
+@test("the rate of an engine that amdgpu prints only after its first use is relative to 0")
 def _(m):
     f = one_client(m, "amdgpu", AMD, dump("amdgpu", 7, *ns(gfx=1e9), pdev=AMD))
     c = Cron(m)
@@ -294,10 +294,10 @@ def _(m):
     State(c.path).older(MINUTE).write(c.path)
     rec, = c.run()
     least = share(6e9, by=2 * MINUTE + (time.monotonic() - c.begun) * 1e9)
-    check(0.999 * least <= busy(rec, "enc") <= 1.001 * share(6e9, by=2 * MINUTE), "one run printed none: over both minutes")
+    check(0.999 * least <= busy(rec, "enc") <= 1.001 * share(6e9, by=2 * MINUTE), "a run without the engine: the rate is over both minutes")
 
 
-@test("counters of the device: energy becomes power")
+@test("counters of the device: power is computed from energy")
 def _(m):
     one_client(m)
     hwmon = "sys/devices/pci0000:00/" + I915 + "/hwmon/hwmon1"
@@ -330,14 +330,14 @@ def _(m):
     rewrite(a, text(1500, 7000))
     State(c.path).older(MINUTE).write(c.path)
     rec, = c.run()
-    eq(busy(rec, "rcs"), 25, "since it was read last")
+    eq(busy(rec, "rcs"), 25, "busy since the last reading")
     rec, = c.next("-r")
     eq(rec["engine"]["rcs"]["cycles"], 1500, "total")
     rewrite(status, "suspended\n")
     c.next()
     m.gone(10)
     c.next()
-    eq(State(c.path).clients(), [], "gone while it slept")
+    eq(State(c.path).clients(), [], "clients that were closed while the device was suspended")
 
 
 @test("the client of a temporarily unreadable process counts once; a closed client is dropped")
@@ -356,7 +356,7 @@ def _(m):
     for folder in ("fd", "fdinfo"):
         os.chmod(m.path(f"proc/11/{folder}"), 0)
     rec, = c.run("-r", nobody=True)
-    eq((rec["unreadable"], rec["engine"]["render"]["busy_ns"]), (1, 13 * 10**9), "while it is shut")
+    eq((rec["unreadable"], rec["engine"]["render"]["busy_ns"]), (1, 13 * 10**9), "unreadable processes and sum while one is unreadable")
     eq(sorted(r["key"] for r in State(c.path).clients()), [7, 8], "clients in the file")
     for folder in ("fd", "fdinfo"):
         os.chmod(m.path(f"proc/11/{folder}"), 0o755)
@@ -366,7 +366,7 @@ def _(m):
 
 # --- totals ---------------------------------------------------------------------------------------
 
-@test("50 runs in which clients start, work, exit and reuse ids: totals are exact and never decrease")
+@test("totals are exact and never decrease in 50 runs in which clients start, work, exit and reuse ids")
 def _(m):
     rnd = random.Random(7)
     m.device("i915", I915)
@@ -384,7 +384,7 @@ def _(m):
                 w["ns"] += rnd.randrange(1, 10**10)
         for _ in range(rnd.randrange(4)):
             serial, pid = serial + 1, pid + 1
-            # a reused id, with a lower counter than its former client
+            # a reused id, with a lower counter than the former client
             old = [i for i, had in gone.items() if i not in clients and had > 1000]
             key = rnd.choice(old) if old and rnd.random() < 0.3 else serial
             new = {"pid": pid, "ns": rnd.randrange(0, 1000), "dev": rnd.randrange(2)}
@@ -420,7 +420,7 @@ def _(m):
     check(min(seen.values()) > 10**10 and len(series) >= 2, "nothing happened")
 
 
-@test("filters change only the output: totals are of the shown clients, the state file has all")
+@test("filters change only the output: totals are sums of the selected clients, the state file has all clients")
 def _(m):
     m.device("i915", I915)
     m.process(10, comm="one")
@@ -433,7 +433,7 @@ def _(m):
     eq(rec["engine"]["render"]["busy_ns"], 70 * 10**9, "of one")
     rewrite(a, dump("i915", 7, *ns(render=17e9), pdev=I915))
     rec, = c.next("-C", "one")
-    close(rec, "render", share(12e9), "rate of one")
+    close(rec, "render", share(12e9), "rate of the client of one")
     rec, = c.next("-C", "two", "-r")
     eq(rec["engine"]["render"]["busy_ns"], 70 * 10**9, "of one, again")
     rec, = c.next("-r")
@@ -457,9 +457,9 @@ def _(m):
     m.process(12, cgroup="0::/a.slice\n")
     m.fd(12, 5, dump("i915", 9, *ns(render=1e9), pdev=I915))
     rec, = c.next("cgroups", "-r")
-    eq(rec["engine"]["render"]["busy_ns"], 10**9, "a group that was away begins anew")
+    eq(rec["engine"]["render"]["busy_ns"], 10**9, "the total of a cgroup that was absent begins at 0 again")
     rec, = c.next("-r")
-    eq(rec["engine"]["render"]["busy_ns"], 76 * 10**9, "the device's goes on")
+    eq(rec["engine"]["render"]["busy_ns"], 76 * 10**9, "the total of the device continues")
 
 
 # --- the state file -------------------------------------------------------------------------------
@@ -472,11 +472,12 @@ def _(m):
     eq(os.stat(c.path).st_mode & 0o7777, 0o600, "mode")
     eq(state_files(m), ["state"], "files")
     s = State(c.path)
-    eq((s.magic, len(s.clients())), (b"gpustat2", 1), "what it is")
+    eq((s.magic, len(s.clients())), (b"gpustat2", 1), "magic number and number of clients")
 
 
 def spoil(m, good):
-    """For each bad file: its name, a function that writes it, and a word of the expected note."""
+    """Yields for each bad file: its name, a function that writes it, and a word of the expected
+    message."""
     def body(b):
         def put(path):
             with open(path, "wb") as f:
@@ -538,7 +539,7 @@ def spoil(m, good):
         yield "another user's", owner, b"another user"
 
 
-@test("a bad file causes one note and a measured window, and is replaced by a good one")
+@test("an invalid file causes one message and a measured window, and is replaced by a valid one")
 def _(m):
     f = one_client(m)
     c = Cron(m)
@@ -556,13 +557,13 @@ def _(m):
         eq(os.stat(c.path).st_mode & 0o7777, 0o600, f"{name}: mode")
         eq(m.run("--state", c.path, "-q", "-r").err, b"", f"{name}: -q")
         r = c.run(fmt=False)
-        eq(r.err, b"", f"{name}: the run after it")
+        eq(r.err, b"", f"{name}: messages of the run after it")
     rewrite(f, dump("i915", 7, *ns(render=10**9), pdev=I915))
     rec, = c.next()
-    close(rec, "render", share(1e9), "and it works")
+    close(rec, "render", share(1e9), "rate with the new file")
 
 
-@test("with -r a bad file causes one note and no wait")
+@test("with -r an invalid file causes one message and no wait")
 def _(m):
     one_client(m)
     r = m.run("--state", m.path("state"), "-r", "-w", "20", "-o", "json")
@@ -603,10 +604,10 @@ def _(m):
         check(b"cannot save the state for --state" in r.err, f"{name}: {r!r}")
         now = os.lstat(name)
         eq((now.st_ino, now.st_mode), (was.st_ino, was.st_mode), name)
-    eq(open(m.path("elsewhere"), "rb").read(), before, "behind the link")
+    eq(open(m.path("elsewhere"), "rb").read(), before, "content of the target of the link")
 
 
-@test("a file that cannot be written: the old one and the output are complete, no temporary file, exit 1")
+@test("the file cannot be written: exit 1, the output is complete, the old file is unchanged, no temporary file")
 def _(m):
     one_client(m)
     c = Cron(m)
@@ -619,7 +620,7 @@ def _(m):
     r = m.run("--state", c.path, "-o", "json", preexec_fn=small)
     eq((r.code, len(parse_json(r.out))), (1, 1), f"too large: {r!r}")
     check(b"File too large" in r.err, f"{r!r}")
-    eq(open(c.path, "rb").read(), good, "the old one")
+    eq(open(c.path, "rb").read(), good, "content of the old file")
     eq(state_files(m), ["state"], "files")
     r = m.run("--state", m.path("no/such/folder"), "-o", "json", "-q", "1.1", "3")
     eq((r.code, len(parse_json(r.out))), (1, 3), f"a run: {r!r}")
@@ -631,8 +632,8 @@ def _(m):
     os.chmod(m.base, 0o755)
     os.chown(c.path, NOBODY, NOBODY)
     r = m.run("--state", c.path, "-o", "json", nobody=True)
-    eq((r.code, len(parse_json(r.out))), (1, 1), f"no right to the folder: {r!r}")
-    eq(open(c.path, "rb").read(), good, "the old one")
+    eq((r.code, len(parse_json(r.out))), (1, 1), f"the folder is not writable: {r!r}")
+    eq(open(c.path, "rb").read(), good, "content of the old file")
 
 
 @test("failed output leaves the state file unchanged, so that the next run covers the same time")
@@ -647,7 +648,7 @@ def _(m):
     eq(open(c.path, "rb").read(), good, "the file")
 
 
-@test("forged files with a valid checksum: any numbers, any names, thousands of clients and duplicates")
+@test("files with a valid checksum and any numbers, any names, thousands of clients or duplicates do no harm")
 def _(m):
     one_client(m)
     c = Cron(m)
@@ -710,7 +711,7 @@ def _(m):
         try_it(f"anything {i}", anything)
 
 
-@test("concurrent runs: the file is complete at any time, in the end that of one of the runs; no temporary file remains")
+@test("concurrent runs: the file is always complete, the last one is from one of the runs; no temporary file remains")
 def _(m):
     f = one_client(m)
     c = Cron(m)
@@ -736,14 +737,14 @@ def _(m):
         s = State(c.path)
         has = [(r["kind"], r["key"]) for r in s.rows], s.clients()[0]["counters"][0][0]
         if has != (rows, 1000 + k) or not begun < s.mono < time.monotonic_ns():
-            bad.append(f"the last file is of none of the runs {k}: {has}")
+            bad.append(f"the last file is not from one of the runs {k}: {has}")
     end.set()
     w.join()
     eq(bad, [], "faults")
     eq(state_files(m), ["state"], "files")
 
 
-@test("a run that another run overtakes accepts the newer state")
+@test("a run uses the newer state that another run writes meanwhile")
 def _(m):
     if not shutil.which("strace"):
         raise Skip("needs package strace")
@@ -760,8 +761,8 @@ def _(m):
     if b"ptrace" in err:
         raise Skip("strace may not trace here")
     eq((p.returncode, err), (0, b""), "exit code, messages")
-    check(quick[0]["dt"] >= 60, f"the quick run had the state of a minute ago: {quick[0]['dt']}")
-    check(0 <= parse_json(out)[0]["dt"] < 60, f"the slow run had that of the quick one: {out!r}")
+    check(quick[0]["dt"] >= 60, f"the quick run used the state of a minute ago: {quick[0]['dt']}")
+    check(0 <= parse_json(out)[0]["dt"] < 60, f"the slow run used the state of the quick run: {out!r}")
 
 
 @test("the temporary file of a killed run with the same PID does not prevent a run")
@@ -776,13 +777,13 @@ def _(m):
     eq(state_files(m), [f".state.{p.stdout.split()[0].decode()}.1", "state"], "files")
 
 
-@test("--state with each way of sampling: -1, --align, -S, --on-stdin, --inner")
+@test("--state works with each way of sampling: -1, --align, -S, --on-stdin, --inner")
 def _(m):
     f = one_client(m)
     c = Cron(m)
 
     def left_before(busy_ns):
-        """Leaves a state that is a minute old, and a client that has been busy for 30 s since
+        """Writes a state that is a minute old, and a client that has been busy for 30 s since
         then."""
         rewrite(f, dump("i915", 7, *ns(render=busy_ns), pdev=I915))
         with contextlib.suppress(FileNotFoundError):
@@ -801,8 +802,8 @@ def _(m):
         check(60 - 1e-3 <= recs[0]["dt"] <= 60 + time.monotonic() - begun, f"{args}: dt {recs[0]['dt']}")
         close(recs[0], "render", share(30e9), f"{args}: first")
         eq([x["summary"] for x in recs if "summary" in x and x["summary"]], sums, f"{args}: sums")
-    # The first record of these has only readings of this run, so no rate since the last run; totals
-    # continue.
+    # The first record of these runs is computed only from readings of the run itself, so it has no
+    # rate since the last run. Totals continue.
     for args, stdin, n in ((["--on-stdin", "-w", "0.05"], b"\n\n", 2), (["--inner", "0.1", "-w", "0.2"], b"", 3)):
         left_before(10**9)
         r = m.run("--state", c.path, "-o", "json", *args, stdin=stdin)
@@ -818,7 +819,7 @@ def _(m):
 
 
 def ask(m, *args):
-    """Sends one HTTP request; the exit code and the response."""
+    """Sends one HTTP request. Returns the exit code and the response."""
     ours, theirs = socket.socketpair()
     p = subprocess.Popen([machine.PROG, "--http", "-o", "prom", *args], stdin=theirs, stderr=subprocess.PIPE)
     theirs.close()
@@ -830,7 +831,7 @@ def ask(m, *args):
     return p.returncode, text
 
 
-@test("--http: rates since the last request; a request that finds no device keeps the totals of known devices")
+@test("--http: rates since the last request; a request for a device that does not exist keeps the totals of the others")
 def _(m):
     f = one_client(m)
     c = Cron(m)
@@ -849,7 +850,7 @@ def _(m):
 
 # --- intervals and cost ---------------------------------------------------------------------------
 
-@test("with an interval: the first record covers the time since the last run; SIGKILL loses few samples")
+@test("with an interval the first record covers the time since the last run; SIGKILL loses only few samples")
 def _(m):
     f = one_client(m)
     c = Cron(m)
@@ -862,13 +863,13 @@ def _(m):
         close(rec, "render", share(30e9), "first")
         rewrite(f, dump("i915", 7, *ns(render=33e9), pdev=I915))
         rec, = parse_json(p.stdout.readline())
-        check(0.5 < rec["dt"] < 50, f"dt of the second: {rec['dt']}")
+        check(0.5 < rec["dt"] < 50, f"dt of the second record: {rec['dt']}")
         p.stdout.readline()
     finally:
         p.send_signal(signal.SIGKILL)
         p.wait()
     v, = [x[0] for r in State(c.path).clients() for x in r["counters"] if x[2] == BUSY_NS]
-    eq(v, 33 * 10**9, "what the file has")
+    eq(v, 33 * 10**9, "total in the file")
     p = subprocess.Popen([machine.PROG, "--state", c.path, "-o", "json", *m.roots(), "0.2"], stdout=subprocess.PIPE)
     p.stdout.readline()
     p.stdout.readline()
@@ -878,7 +879,7 @@ def _(m):
     p.send_signal(signal.SIGTERM)
     eq(p.wait(), 0, "SIGTERM")
     v, = [x[0] for r in State(c.path).clients() for x in r["counters"] if x[2] == BUSY_NS]
-    eq(v, 34 * 10**9, "what the file has in the end")
+    eq(v, 34 * 10**9, "total in the file after the run")
 
 
 @test("a run with --state scans /proc once and does not sleep")

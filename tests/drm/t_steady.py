@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-# t_steady.py PROG - system calls per sample, and how soon the rescan finds clients that nothing
-# announced. Machines made of files, as in tests/machine.py, with device nodes among many
+# t_steady.py PROG - system calls per sample, and how soon the rescan finds clients that inotify
+# does not report. The machines are file trees (tests/machine.py) with device nodes among many other
 # descriptors; tests/boot/steady.c has the same tests on a kernel that counts descriptors and
-# reports opens. Prints TAP; exit 0 if all tests pass. ONLY=TEXT and TIMES=1 as in tests/machine.py.
+# reports opens. Prints TAP; exit 0 if all tests pass. ONLY=TEXT and TIMES=1 are as in
+# tests/machine.py.
 # SPDX-License-Identifier: MIT
 import collections
 import os
@@ -31,8 +32,8 @@ def test(name, slow=False):
 # --- machines with many descriptors ---------------------------------------------------------------
 
 class Crowd:
-    """Processes with PIDs from 1000, and clients with ids from 1, each one descriptor of a real
-    node."""
+    """Processes with PIDs from 1000, and clients with ids from 1; each client is one descriptor of
+    a real node."""
 
     def __init__(self, m, processes, descriptors, clients):
         as_root()
@@ -82,7 +83,7 @@ def needs_strace():
 
 
 def calls_of(args):
-    """Traces a whole run: its exit code, the number of each system call, the process."""
+    """Traces a whole run. Returns its exit code, the number of each system call, and the process."""
     needs_strace()
     log = args[0]
     p = subprocess.run(["strace", "-f", "-qq", "-o", log, machine.PROG, *args[1:]], stdout=subprocess.PIPE,
@@ -92,8 +93,8 @@ def calls_of(args):
 
 
 def per_sample(m, *args, samples=3, interval=0.2):
-    """The number of each system call in the most expensive of some quiet samples, traced after the
-    full scan."""
+    """Returns the number of each system call in the most expensive of some quiet samples, which are
+    traced after the full scan."""
     needs_strace()
     log = m.path("strace.log")
     p = subprocess.Popen([machine.PROG, *args, *m.roots(), str(interval)], stdout=subprocess.DEVNULL,
@@ -135,8 +136,8 @@ def show(what, c):
 # --- a run, sample by sample ----------------------------------------------------------------------
 
 class Steps:
-    """Takes one sample per step(): the records by client id; step_all() also has records without an
-    id."""
+    """Takes one sample per step(), which returns the records by client id; step_all() also returns
+    records without an id."""
 
     def __init__(self, m, *args):
         # -v prints the bound on standard error at the end
@@ -148,7 +149,7 @@ class Steps:
         self.p.stdin.write(b"\n")
         self.p.stdin.flush()
         line = self.p.stdout.readline()
-        check(line, "it has ended")
+        check(line, "the run has ended")
         recs = strict(line)
         return recs if isinstance(recs, list) else [recs]
 
@@ -156,7 +157,7 @@ class Steps:
         return {r["client"]: r for r in self.step_all()}
 
     def until(self, client, holds=lambda r: True):
-        """The number of samples until the client has a record for which holds() is true."""
+        """Returns the number of samples until the client has a record for which holds() is true."""
         until = time.monotonic() + 120
         n = 1
         while not any(holds(r) for c, r in self.step().items() if c == client):
@@ -165,7 +166,7 @@ class Steps:
         return n
 
     def end(self):
-        """The bound that -v prints, in samples, or None."""
+        """Ends the run. Returns the bound that -v prints, in samples, or None."""
         self.p.stdin.close()
         err = self.p.stderr.read().decode()
         self.p.stdout.close()
@@ -175,7 +176,7 @@ class Steps:
         return int(m.group(1)) if m else None
 
 
-# --- what a sample costs --------------------------------------------------------------------------
+# --- system calls of a sample --------------------------------------------------------------------------
 
 @test("150 clients: a quiet sample takes at most 250 calls with 12 500 descriptors, 20 % more with 100 000",
       slow=True)
@@ -191,7 +192,7 @@ def _(m):
     check(got[1].total() <= 1.2 * got[0].total(), " and ".join(say(c) for c in got))
 
 
-@test("10 000 clients: one system call for each, plus the budget of the rescan", slow=True)
+@test("10 000 clients: a sample takes one system call per client, plus the budget of the rescan", slow=True)
 def _(m):
     got = []
     for name, clients in (("few", 1000), ("many", 10000)):
@@ -203,7 +204,7 @@ def _(m):
         check(got[-1].total() <= clients + QUIET - 150, say(got[-1]))
 
 
-@test("one-shot: a full scan, then only the clients are read", slow=True)
+@test("a one-shot run does a full scan, then reads only the clients", slow=True)
 def _(m):
     processes, descriptors, clients = 300, 9000, 60
     crowd = Crowd(m, processes, descriptors, clients)
@@ -217,11 +218,11 @@ def _(m):
     walk = 4 * processes + descriptors + clients
     # per client: open and read (twice) of its fdinfo; per holder: stat, comm and cgroup
     first = 3 * clients + 9 * crowd.holders()
-    check(raw.total() <= walk + first + 150, f"{say(raw)}; a walk is {walk}, the clients {first}")
-    check(twice.total() <= raw.total() + clients + 30, f"a window: {say(twice)}; one look: {say(raw)}")
+    check(raw.total() <= walk + first + 150, f"{say(raw)}; the scan of /proc takes {walk}, the clients {first}")
+    check(twice.total() <= raw.total() + clients + 30, f"two readings: {say(twice)}; one reading: {say(raw)}")
 
 
-@test("no device in /sys: /proc is not scanned, unless --proc is used")
+@test("without a device in /sys, /proc is not scanned, unless --proc is used")
 def _(m):
     def processes_seen(*args):
         needs_strace()
@@ -232,11 +233,11 @@ def _(m):
 
     log = m.path("log")
     for args in (["-w", "0.05"], ["clients", "-w", "0.05"], ["0.05", "2"], ["clients", "0.05", "2"]):
-        eq(processes_seen(*args, "--sys", m.sys), 0, f"processes seen by {args}")
+        eq(processes_seen(*args, "--sys", m.sys), 0, f"processes read by {args}")
     m.process(10)
-    check(processes_seen("-w", "0.05", *m.roots()) > 0, "--proc: no process seen")
+    check(processes_seen("-w", "0.05", *m.roots()) > 0, "with --proc no process was read")
     m.device("i915", I915)
-    check(processes_seen("-w", "0.05", "--sys", m.sys) > 0, "a device: no process seen")
+    check(processes_seen("-w", "0.05", "--sys", m.sys) > 0, "with a device no process was read")
 
 
 # --- the rescan -----------------------------------------------------------------------------------
@@ -255,7 +256,7 @@ def _(m):
     check(c.total() > 9000, f"all: {say(c)}")
 
 
-@test("--sweep all: a descriptor number of a further holder that now is another client")
+@test("--sweep all: descriptors of further holders are replaced by other clients")
 def _(m):
     def put(pid, client):
         m.write(f"proc/{pid}/fdinfo/700", dump("i915", client, *ns(render=10**9), pdev=I915))
@@ -268,11 +269,11 @@ def _(m):
     s = Steps(m, "--sweep", "all")
     eq(sorted(s.step()[1]["pids"]), [1000, *passed], "its holders")
     for client, pid in enumerate(passed, 2):
-        m.write(f"proc/{pid}/fdinfo/700", "")  # for readers that have it open: as the kernel's file of a closed descriptor
+        m.write(f"proc/{pid}/fdinfo/700", "")  # if a reader has it open, it becomes empty as the kernel's file of a closed descriptor
         os.unlink(m.path(f"proc/{pid}/fdinfo/700"))
         put(pid, client)
     recs = s.step()
-    eq({c: r["pids"] for c, r in recs.items()}, {1: [1000], 2: [1001], 3: [1002]}, "clients and who holds them")
+    eq({c: r["pids"] for c, r in recs.items()}, {1: [1000], 2: [1001], 3: [1002]}, "clients and their holders")
     s.end()
 
 
@@ -288,11 +289,11 @@ def _(m):
     s = Steps(m, "--sweep", "0")
     eq(len(s.step_all()), 2, "clients")
     m.gone(1000)
-    eq([r["pid"] for r in s.step_all()], [1001], "processes that are left")
+    eq([r["pid"] for r in s.step_all()], [1001], "remaining processes")
     s.end()
 
 
-@test("a client that inotify does not report is never found with --sweep 0, and in the next sample with --sweep all")
+@test("a client that inotify does not report: never found with --sweep 0, in the next sample with --sweep all")
 def _(m):
     crowd = Crowd(m, 60, 600, 3)
     s = Steps(m, "--sweep", "0")
@@ -328,12 +329,12 @@ def _(m):
         check(max(found) <= bound, f"--sweep {calls}: found after {found} samples, not within {bound}")
 
 
-@test("the rescan finds further holders of a client, and a new name of a process, in time", slow=True)
+@test("the rescan finds further holders of a client, and a new name of a process, within the bound", slow=True)
 def _(m):
     crowd = Crowd(m, 100, 2000, 10)
     s = Steps(m, "--sweep", "40")
     s.step()
-    # a passed descriptor, which nothing announces
+    # a passed descriptor, which inotify does not report
     m.write("proc/1090/fdinfo/700", dump("i915", 1, *ns(render=10**9), pdev=I915))
     os.link(crowd.node, m.path("proc/1090/fd/700"))
     n = s.until(1, lambda r: 1090 in r["pids"])
@@ -343,7 +344,7 @@ def _(m):
     steps = [None, lambda: m.write("proc/1000/comm", "other\n"), *[None] * (60 + bound)]
     got = m.procs("--sweep", "40", steps=steps, interval=0.1)
     found = [k for k, recs in enumerate(got) if recs[1]["comm"] == "other"]
-    check(found and found[0] <= 1 + 50 + bound, f"a name is read anew each 5 s, and in the bound of {bound} samples: {found[:1]}")
+    check(found and found[0] <= 1 + 50 + bound, f"a name is read again every 5 s, and within the bound of {bound} samples: {found[:1]}")
 
 
 @test("a tree that takes fewer than 80 system calls is rescanned completely in each sample")
@@ -358,7 +359,7 @@ def _(m):
     s.end()
 
 
-@test("--proc: opening a node in that tree's /dev/dri causes a rescan")
+@test("--proc: opening a node in /dev/dri of the tree causes a rescan")
 def _(m):
     crowd = Crowd(m, 30, 300, 2)
     crowd.process(1, 3)
@@ -366,7 +367,7 @@ def _(m):
     s = Steps(m, "--sweep", "0")
     s.step()
     late = crowd.client(1020)
-    check(late not in s.step(), "found without a notice")
+    check(late not in s.step(), "found although inotify reported nothing")
     with open(node, "rb"):
         pass
     eq(s.until(late), 1, "samples until it is found")
@@ -391,7 +392,7 @@ def _(m):
     s.end()
 
 
-@test("an open on a kernel that counts no descriptors: 4096 calls in a sample, the rest in the next ones", slow=True)
+@test("after an open, on a kernel that does not count descriptors: 4096 calls in a sample, the rest in the next ones", slow=True)
 def _(m):
     needs_strace()
     crowd = Crowd(m, 100, 20000, 20)
