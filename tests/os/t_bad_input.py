@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# t_bad_input.py PROG - bad input: invalid arguments, files with arbitrary bytes, more entries than
-# the tables hold. The machines are made of files, see tests/machine.py. Prints TAP.
+# t_bad_input.py PROG - bad input: invalid arguments, files with arbitrary bytes, and more entries
+# than the tables can hold. The machines are file trees, see tests/machine.py. Prints TAP.
 # SPDX-License-Identifier: MIT
 import os
 import re
@@ -21,7 +21,7 @@ USAGE = [["--nosuch"], ["-Z"], ["nosuch"], ["0"], ["-1x"], ["abc"], ["1x"], ["1"
          ["-f", "busy,,dev"], ["-d", ""], ["--form=json"], ["fdinfo", "-o", "nosuch", "x"], ["-p", "99999999999999"]]
 
 
-@test("bad input: each usage error has exit code 2, a message, and no output")
+@test("bad input: each usage error ends with exit code 2, a message and no output")
 def _(m):
     one_client(m)
     wrong = []
@@ -42,7 +42,7 @@ def _(m):
     check(b"\x1b" not in r.err, "a raw escape in the message")
 
 
-@test("bad input: no device has exit code 3, a message, and no output")
+@test("bad input: a machine without a device: exit code 3, a message and no output")
 def _(m):
     for args in ([], ["clients"], ["cgroups"], ["list"], ["-r"], ["0.1", "3"]):
         r = m.run(*args, timeout=60)
@@ -65,7 +65,7 @@ def _(m):
         check(r.err.startswith(b"gpustat: "), "message")
 
 
-@test("bad input: a file that is not a DRM file is named; the others are decoded")
+@test("bad input: a file that is not a DRM file is named in a message; the others are decoded")
 def _(m):
     a, b = m.write("a.txt", dump("i915", 7, *ns(render=5))), m.write("b.txt", dump("xe", 8))
     non = m.write("non drm.txt", "pos:\t0\nflags:\t02\nexp_name:\tdrm\n")
@@ -77,7 +77,7 @@ def _(m):
         check(f"fdinfo: {f}: this is not the fdinfo of a DRM file".encode() in r.err, f"message for {f}: {r.err!r}")
 
 
-@test("bad input: unreadable dumps are named; the others are decoded")
+@test("bad input: unreadable dumps are named in a message; the others are decoded")
 def _(m):
     a = m.write("a.txt", dump("i915", 7))
     r = run(["fdinfo", m.path("nowhere"), m.base, a, "-o", "json"])
@@ -93,7 +93,7 @@ def _(m):
     eq((r["skipped"], val(r, "engine", "render", "busy_ns")), (5, 5), "skipped, the rest")
 
 
-@test("bad input: fdinfo with random bytes")
+@test("bad input: fdinfo with random bytes does no harm")
 def _(m):
     import random
     rnd = random.Random(1)
@@ -118,7 +118,7 @@ def _(m):
         r = run(["fdinfo", "-o", fmt, *files])
         check(r.code in (0, 1), f"{fmt}: {r!r}")
         if fmt == "json":
-            check(len(parse_json(r.out)) > 10, "hardly any record")
+            check(len(parse_json(r.out)) > 10, "too few records")
         elif fmt == "csv":
             parse_csv(r.out)
         elif fmt == "logfmt":
@@ -127,14 +127,14 @@ def _(m):
             printable(r.out)
 
 
-@test("bad input: NUL bytes, CR LF and a line of 100 000 bytes before a valid line")
+@test("bad input: a line after NUL bytes, CR LF and a line of 100 000 bytes is decoded")
 def _(m):
     r = decode(m, raw(dump("i915", 7)) + b"drm-engine-a:\t5 ns\r\n\0\0\0\nx:" + b"y" * 100000
                + b"\ndrm-engine-b:\t6 ns\n")
-    eq(val(r, "engine", "b", "busy_ns"), 6, "busy_ns behind them")
+    eq(val(r, "engine", "b", "busy_ns"), 6, "busy_ns of the line after them")
 
 
-@test("bad input: 5 000 engines: those without room are counted, the others are correct")
+@test("bad input: of 5 000 engines those without room are counted, and the others are correct")
 def _(m):
     lines = [f"drm-engine-e{i}:\t{i + 1} ns" for i in range(5000)]
     r = decode(m, dump("i915", 7, *lines))
@@ -160,10 +160,10 @@ def _(m):
         eq(e["total"], (int(name[1:]) + 1) << 10, f"total of {name}")
     d, = m.json("-r")
     check(d["dropped"] + recs[7].get("dropped", 0) > 0 or len(recs[7]["memory"]) == 5000, "dropped is 0")
-    eq(val(d, "engine", "render", "busy_ns"), 5, "the device's engine")
+    eq(val(d, "engine", "render", "busy_ns"), 5, "engine of the device")
 
 
-@test("bad input: a record larger than any buffer has exit code 0 and no partial output")
+@test("bad input: a record larger than any buffer is left out completely, with exit code 0")
 def _(m):
     one_client(m, text=dump("i915", 7, *[f"x{i}:\t" + "\x01" * 200 for i in range(300)], *ns(render=5), pdev=I915))
     m.fd(20, 5, dump("i915", 8, *ns(render=6), pdev=I915))
@@ -171,16 +171,16 @@ def _(m):
         for fmt in FORMATS:
             r = m.run(*args, "-w", "0.02", "-o", fmt)
             eq(r.code, 0, f"exit code of {args} {fmt} ({r!r})")
-            check(r.out.endswith(b"\n"), f"a part of a record: {r.out[-80:]!r}")
+            check(r.out.endswith(b"\n"), f"an incomplete record: {r.out[-80:]!r}")
     r = m.run("clients", "-r", "-o", "json")
     recs = {x["client"]: x for x in parse_json(r.out)}
     eq(val(recs[8], "engine", "render", "busy_ns"), 6, "the neighbour")
-    check(7 in recs or r.err, "silently left out")
+    check(7 in recs or r.err, "left out without a message")
     d, = m.json("-r")
-    eq(val(d, "engine", "render", "busy_ns"), 11, "the device's sum")
+    eq(val(d, "engine", "render", "busy_ns"), 11, "sum of the device")
 
 
-@test("bad input: engines and regions with too long names are counted as dropped")
+@test("bad input: engines and regions with names that are too long are counted as dropped")
 def _(m):
     long = "n" * 300
     r = decode(m, dump("i915", 7, f"drm-engine-{long}:\t5 ns", f"drm-total-{long}:\t6", *ns(render=7)))
@@ -189,7 +189,7 @@ def _(m):
           f"dropped {r['dropped']}")
 
 
-@test("bad input: devices beyond the table are counted as dropped")
+@test("bad input: devices that exceed the table are counted as dropped")
 def _(m):
     want = 100
     for i in range(want):
@@ -201,7 +201,7 @@ def _(m):
         eq(r["pdev"], f"0000:{int(r['dev'][4:]):02x}:00.0", f"pdev of {r['dev']}")
 
 
-@test("bad input: 6 000 cgroups, which may exceed the table", slow=True)
+@test("bad input: of 6 000 cgroups each has correct sums or is counted as dropped", slow=True)
 def _(m):
     m.device("i915", I915)
     want = 6000
@@ -218,7 +218,7 @@ def _(m):
     check(len(recs) >= 1000, f"{len(recs)} cgroups")
     for r in recs:
         if r["clients"] == 1 and r["cgroup"] is not None:
-            eq(f"/c/{val(r, 'engine', 'render', 'busy_ns')}", r["cgroup"], "its client's counter")
+            eq(f"/c/{val(r, 'engine', 'render', 'busy_ns')}", r["cgroup"], "counter of the cgroup's client")
     d, = m.json("-r", timeout=60)
     eq((d["clients"], val(d, "engine", "render", "busy_ns")), (want, want * (want + 1) // 2), "clients, sum")
     if len(recs) < want:
@@ -233,7 +233,7 @@ def _(m):
     check((r.code, got) == (0, [7, 8]) or (r.code == 1 and got == [8] and b"big.txt" in r.err), f"{r!r}")
 
 
-@test("bad input: the descriptor limit is below the number of clients")
+@test("bad input: all clients are read although the descriptor limit is below their number")
 def _(m):
     m.device("i915", I915)
     m.process(10)
@@ -242,7 +242,7 @@ def _(m):
         for c, f in files.items():
             rewrite(f, dump("i915", c, *ns(render=c * 10**6), pdev=I915))
     with m.driven("clients", "-w", str(WINDOW), "-o", "json", limit=24) as p:
-        check(p.sleep(), "it does not sleep")
+        check(p.sleep(), "the run does not sleep")
         step()
         p.wake()
         p.to_end()
@@ -254,7 +254,7 @@ def _(m):
         right(r, "render", c * 10**6, f"client {c}")
 
 
-@test("bad input: clients beyond the table are counted as dropped", slow=True)
+@test("bad input: clients that exceed the table are counted as dropped", slow=True)
 def _(m):
     m.device("i915", I915)
     want, procs = 20000, 20
@@ -282,7 +282,7 @@ def one_valid_record(m, text):
         rec, = parse_json(run([*args, "-o", "json"]).out)
         eq(val(rec, "engine", "copy", "busy_ns"), 6, "copy")
         parse_csv(run([*args, "-o", "csv"]).out)
-        # logfmt keys have only letters, digits, '_', '.' and '~': different names still have different keys
+        # logfmt keys contain only letters, digits, '_', '.' and '~', but different names need different keys
         parse_logfmt(run([*args, "-o", "logfmt"]).out)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # t_deadfs.py PROG - every command ends on a machine where processes hold files of a FUSE file
-# system whose server does not respond: open files, mappings, the executable, the working directory
-# and the root. A process that accesses such a file blocks, and not even SIGKILL ends it. Prints
-# TAP; exit 0 if all tests pass.
+# system with a server that does not respond: open files, mappings, the executable, the working
+# directory and the root. A process that accesses such a file blocks, and not even SIGKILL ends it.
+# Prints TAP; exit 0 if all tests pass.
 # SPDX-License-Identifier: MIT
 import ctypes
 import json
@@ -36,7 +36,7 @@ class Holder:
         self.pid = os.fork()
         if self.pid == 0:
             try:
-                deadfs.LIBC.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with the test
+                deadfs.LIBC.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: the child ends with the test
                 prepare()
                 os.set_inheritable(say, False)
                 os.write(say, b"x")
@@ -88,7 +88,7 @@ class Scene:
         self.add(lambda: map_code(f"{self.where}/data"), lambda: os.execv(f"{self.where}/shell", ["held", "-c", SPIN]))
         self.add(self.enter, spin)
         self.client = Holder(lambda: hold_node(nvidia(base)), spin)
-        time.sleep(0.5)  # until the shells are loaded and spin
+        time.sleep(0.5)  # time for the shells to be loaded and to spin
         self.server.dies()
 
     def add(self, prepare, run):
@@ -109,7 +109,7 @@ class Scene:
 # --- the program ----------------------------------------------------------------------------------
 
 def run(args, where=None):
-    """(exit code, or None after a timeout; stdout; stderr)"""
+    """Returns the exit code, or None after a timeout; stdout; stderr."""
     p = subprocess.Popen([PROG, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=where or "/")
     try:
         out, err = p.communicate(timeout=PATIENCE)
@@ -120,7 +120,7 @@ def run(args, where=None):
 
 
 def run_top(args):
-    """Runs top on a terminal for three samples; the results are as of run()."""
+    """Runs top on a terminal for three samples. Returns the same values as run()."""
     pid, fd = pty.fork()
     if pid == 0:
         os.chdir("/")
@@ -142,7 +142,7 @@ def run_top(args):
 
 
 def nvidia(base):
-    """The path of a node of NVIDIA. /proc names the device, for this process and its children."""
+    """Makes an NVIDIA device in /proc for this process and its children. Returns the path of its node."""
     folder, node = os.path.join(base, "driver"), os.path.join(base, "nvidia0")
     if not os.path.exists(node):
         os.makedirs(f"{folder}/nvidia/gpus/0000:01:00.0")
@@ -154,15 +154,15 @@ def nvidia(base):
 
 
 def machine(base):
-    """The path of a /sys with one device, which makes the program read all processes."""
+    """Makes a /sys with one device, so that the program reads all processes. Returns its path."""
     m = Machine(os.path.join(base, "machine"))
     m.device("i915", "0000:00:02.0", 0, 128)
     return m.sys
 
 
 def symbols(base):
-    """Symbols on a FUSE mount are read if its server is known to respond: for a command that
-    gpustat starts, and if the working directory is on that mount."""
+    """Tests that symbols on a FUSE mount are read if its server is known to respond: for a command
+    that gpustat starts, and if the working directory is on that mount."""
     source = os.path.join(base, "spin.c")
     with open(source, "w", encoding="ascii") as f:
         f.write("volatile unsigned long n; __attribute__((noinline)) void spinning(unsigned long m) { while (m--) n++; }\n"
@@ -234,7 +234,7 @@ def all_commands(base, scene):
         code, out, err = run(["clients", *more, "-o", "json", *sys_])
         shown = [(r["dev"], r["pid"]) for r in map(json.loads, out.splitlines())]
         name = " ".join(more).replace(str(scene.client.pid), "PID")
-        report(code == 0 and shown == [("nvidia0", scene.client.pid)] * samples, f"a client without such files is shown: clients {name}", code, out, err)
+        report(code == 0 and shown == [("nvidia0", scene.client.pid)] * samples, f"a client of a process without such files is shown: clients {name}", code, out, err)
 
 
 main()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# t_faults.py PROG - regression tests: each is named after a fault that was found by trying to break
-# the program and that is fixed. Machines made of files, as in tests/machine.py. Prints TAP; exit 0:
-# all passed. ONLY=TEXT and TIMES=1 in the environment as there.
+# t_faults.py PROG - regression tests: the name of each describes a fault that was found by trying
+# to break the program, and that is fixed. The machines are file trees, see tests/machine.py. Prints
+# TAP; exit 0 if all tests pass. ONLY=TEXT and TIMES=1 are as in tests/machine.py.
 # SPDX-License-Identifier: MIT
 import contextlib
 import csv
@@ -40,15 +40,15 @@ def test(name, slow=False):
 # --- small tools ----------------------------------------------------------------------------------
 
 def more(m, name):
-    """A further machine for the same test."""
+    """Makes another machine for the same test."""
     base = m.path(name)
     os.mkdir(base)
     return Machine(base)
 
 
 def fleet(m, n, text, procs=30):
-    """Adds n clients, held by `procs` processes; text(id) is the fdinfo of each. The paths of their
-    fdinfo files."""
+    """Adds n clients, held by `procs` processes; text(id) is the fdinfo of each. Returns the paths
+    of their fdinfo files."""
     files = []
     for p in range(procs):
         m.process(1000 + p)
@@ -67,10 +67,10 @@ def ends_well(r, what=""):
 
 
 def limited(m, n, *args, how=""):
-    """Runs the program with a limit of n descriptors; how: -S sets only the soft limit."""
+    """Runs the program with a limit of n descriptors; how="-S" sets only the soft limit."""
     r = run_as(["sh", "-c", f'ulimit {how} -n {n} && exec "$@"', "sh", machine.PROG, *args, *m.roots()])
     if b"some files could not be read: Too many open files (RLIMIT_NOFILE)\n" in r.err and r.code == 1:
-        r.code = 0  # a failed read that is reported; it has exit code 0 if only sensors are missing
+        r.code = 0  # a failed read is reported with exit code 1, or 0 if only sensors are missing
     return ends_well(r, f"with {n} descriptors, {args}")
 
 
@@ -92,7 +92,7 @@ def samples_of(recs):
 
 
 def traced(m, args, tree=None, timeout=60):
-    """The opens and reads that strace saw, as (seconds, call, path), and the records."""
+    """Returns the opens and reads in the log of strace, as (seconds, call, path), and the records."""
     if not shutil.which("strace"):
         raise Skip("the package strace is missing")
     log = m.path("strace.log")
@@ -111,7 +111,7 @@ def traced(m, args, tree=None, timeout=60):
 
 
 def at_each(m, *args, files, interval=0.25):
-    """Runs the program while files change: files[k] is called before sample k."""
+    """Runs the program while files change: calls files[k] before sample k."""
     return m.live(*args, steps=files, interval=interval)
 
 
@@ -137,7 +137,7 @@ def _(m):
                 what = f"{n} descriptors, {args}: {d['clients']} clients, {d['dropped']} dropped, " \
                        f"{d['unreadable']} unreadable"
                 check(d["clients"] or d["dropped"] or d["unreadable"], what)
-                check(d["clients"] != 0, f"{what}: unknown is not zero")
+                check(d["clients"] != 0, f"{what}: the number of clients is unknown, not 0")
                 if n >= 64:
                     eq(d["clients"], CLIENTS, what)
         if n >= 64:
@@ -199,7 +199,7 @@ def shown(samples):
     return [sorted(r["dev"] for r in s) for s in samples]
 
 
-@test("a device whose minor number changed between two samples is found again")
+@test("a device was lost if its minor number changed between two samples")
 def _(m):
     for held in (False, True):
         k = more(m, f"held{held}")
@@ -218,7 +218,7 @@ def _(m):
             eq(amd["clients"], int(held), "clients")
 
 
-@test("devices that exchanged their minor numbers were shown with the other's sensors and state")
+@test("devices that exchanged their minor numbers were shown with each other's sensors and state")
 def _(m):
     at = {}
     for c, (pdev, temp, state) in enumerate(((XE, 40, "active"), (AMD, 50, "suspended"))):
@@ -240,7 +240,7 @@ def _(m):
         eq(got, [(f"card{c}", *w) for c, w in enumerate(want)], f"devices of sample {k}")
 
 
-@test("a device whose nodes were removed and created again is found again while a client holds it")
+@test("a device was lost if its nodes were removed and created again while a client held it")
 def _(m):
     for held in (True, False):
         k = more(m, f"held{held}")
@@ -260,7 +260,7 @@ def _(m):
 
 
 def handed_on(m):
-    """Adds client 7; the returned function passes it to process 5000, which the rescan does not
+    """Adds client 7. The returned function passes it to process 5000, which the rescan does not
     reach in one sample."""
     m.device("i915", I915)
     for pid in (10, 5000):
@@ -277,33 +277,33 @@ def handed_on(m):
     return hand_on
 
 
-@test("a passed client became a new client if its new holder was found a sample later", slow=True)
+@test("a client that was passed on became a new client if its holder was found one sample later", slow=True)
 def _(m):
     hand_on = handed_on(m)
     m.process(11)
     m.fd(11, 3, dump("i915", 8, *ns(render=5), pdev=I915))  # a second client, so that every sample has a record
     s = m.procs("--sweep", "0", steps=[None, hand_on, None, None, None, None], interval=0.5)
     known = [x[7] for x in s if 7 in x]
-    eq([r["pid"] for r in known], [10] + [5000] * (len(known) - 1), "holders of samples that have it")
-    check(len(known) > 2, f"{len(known)} samples have it")
-    near(known[1]["engine"]["render"]["busy"] / 100 * known[1]["dt"], 1, 0.01, "seconds that it was busy meanwhile")
+    eq([r["pid"] for r in known], [10] + [5000] * (len(known) - 1), "holders in the samples that have the client")
+    check(len(known) > 2, f"{len(known)} samples have the client")
+    near(known[1]["engine"]["render"]["busy"] / 100 * known[1]["dt"], 1, 0.01, "busy seconds over the samples without the client")
 
 
-@test("a passed client without a known holder was counted in its device but had no record", slow=True)
+@test("a client that was passed on and had no known holder was counted in its device but had no record", slow=True)
 def _(m):
     def shown():
         return [(x[0]["clients"], x[0]["engine"].get("render", {}).get("busy")) for x in
                 m.live("--sweep", "0", steps=[None, hand_on, None, None, None, None], interval=0.3)]
     hand_on = handed_on(m)
     alone = shown()
-    check((None, None) in alone and (0, 0.0) not in alone, f"while it waits it may be there or not: {alone}")
+    check((None, None) in alone and (0, 0.0) not in alone, f"the number of clients is unknown until its holder is found: {alone}")
     eq((alone[0][0], alone[-1][0]), (1, 1), f"clients before and after: {alone}")
     m.close(5000, 3)
     m.fd(10, 3, dump("i915", 7, *ns(render=5), pdev=I915))
     m.process(11)
     m.fd(11, 3, dump("i915", 8, *ns(render=5), pdev=I915))
     two = [x[0] for x in shown()]
-    eq((two[0], min(two), two[-1]), (2, 1, 2), f"clients of which one waits: {two}")
+    eq((two[0], min(two), two[-1]), (2, 1, 2), f"clients, of which one has no known holder for some samples: {two}")
 
 
 @test("an unplugged device with open descriptors was shown as 226:0")
@@ -352,7 +352,7 @@ def _(m):
         f = k.fd(10, 3, dump("i915", 7, *ns(render=5), pdev=I915))
 
         def move():
-            if in_place:  # dup2(): an open fdinfo file shows what the number refers to now
+            if in_place:  # dup2(): an open fdinfo file shows the new file of the descriptor
                 os.unlink(k.path("proc/10/fd/3"))
                 os.symlink("/dev/dri/renderD129", k.path("proc/10/fd/3"))
                 rewrite(f, dump("i915", 7, *ns(render=9), pdev=XE))
@@ -372,7 +372,7 @@ def _(m):
     for args in (["-r"], ["-w", "0.05"], ["0.1", "3"]):
         for s in samples_of(parse_json(ends_well(m.run(*args, "-o", "json")).out)):
             check(len(s) <= 513, f"{len(s)} devices")
-            eq(len(s) - 1 + s[0]["dropped"], 600, f"devices told and dropped {args} ({len(s)} shown)")
+            eq(len(s) - 1 + s[0]["dropped"], 600, f"devices shown and dropped {args} ({len(s)} shown)")
             eq(sum(r["clients"] for r in s), len(s) - 1, "clients")
 
 
@@ -447,7 +447,7 @@ def _(m):
                     f.write("suspended\n")
         for args in (["-w", "0.05"], ["-r"], ["list"], ["clients", "0.05", "2"]):
             got, recs = traced(m, args, tree)
-            # not the folder of the checkout, which may have this name, too
+            # the folder of the checkout may have this name too
             bad = {p for _t, _call, p in got if p.endswith("/load") and "debug" not in p and p != os.getcwd()}
             check(not bad, f"{name} {args}: opened {bad}")
             if args[0] in ("-r", "list"):
@@ -460,8 +460,8 @@ def _(m):
     counter = m.path(d, "npu_busy_time_us")
 
     def at_half_load(*args):
-        """Runs with an NPU that is half busy; the times of the counter's readings, in ns, and the
-        records."""
+        """Runs with an NPU that is half busy. Returns the times in ns at which the counter was
+        read, and the records."""
         rewrite(counter, "10000000\n")
         with m.driven(*args, "-o", "json", watch=counter) as p:
             base = p.now
@@ -475,10 +475,10 @@ def _(m):
     for a, b in zip(reads[1:], reads[2:]):
         check(b - a >= 0.99 * clock.NS, f"read again after {b - a} ns")
     values = [r["busy"] for r in recs if r["busy"] is not None]
-    check(values, "no value at all in the run")
+    check(values, "no value in the whole run")
     for v in values:
         near(v, 50, 1, "busy")
-    near(at_half_load("-w", "0.3")[1][0]["busy"], 50, 1, "busy of the one-shot")
+    near(at_half_load("-w", "0.3")[1][0]["busy"], 50, 1, "busy of the one-shot run")
 
 
 # --- clients --------------------------------------------------------------------------------------
@@ -492,7 +492,7 @@ def _(m):
         plain = dump("i915", 7, *ns(render=v), pdev=I915)
         at = plain.index("drm-driver:")
         return plain[:at] + lock * 1700 + plain[at:]
-    check(len(text(0)) > 90000, "not long enough")
+    check(len(text(0)) > 90000, "fdinfo is not long enough")
     f = m.fd(10, 5, text(10**9))
     c, = m.json("clients", "-r")
     eq((c["client"], val(c, "engine", "render", "busy_ns")), (7, 10**9), "client")
@@ -503,13 +503,13 @@ def _(m):
     # any number of locks, also between the keys
     rewrite(f, dump("i915", 7, pdev=I915) + lock * 100000 + "drm-engine-render:\t77 ns\n" + lock * 100)
     c, = m.json("clients", "-r")
-    eq(val(c, "engine", "render", "busy_ns"), 77, "busy_ns behind 5 MB of locks")
+    eq(val(c, "engine", "render", "busy_ns"), 77, "busy_ns after 5 MB of locks")
     # 5 MB of other lines: the values that were read are correct, the rest is counted as dropped
     line = "other-key-of-some-driver-%06d:\t%020d\n"
     rewrite(f, dump("i915", 7, *ns(render=88), pdev=I915) + "".join(line % (i, i) for i in range(100000)))
     d, = m.json("-r")
     eq((d["clients"], val(d, "engine", "render", "busy_ns")), (1, 88), "clients, busy_ns")
-    check(d["dropped"] > 0, "5 MB of other lines: nothing is said to be dropped")
+    check(d["dropped"] > 0, "5 MB of other lines: nothing is counted as dropped")
 
 
 @test("two clients near 2^63: sums wrapped to small numbers")
@@ -572,7 +572,7 @@ def _(m):
     r = ends_well(m.run("cgroups", "0.05", "5", "-o", "json", "-f", "cgroup,dropped,clients"))
     got = [x["dropped"] for x in parse_json(r.out)]
     eq(len(got), 5, "records")
-    check(got[0] > 0, f"nothing is dropped: the test tests nothing ({got})")
+    check(got[0] > 0, f"nothing is dropped, so that the test is without effect ({got})")
     eq(got[1:], got[1:2] * 4, "dropped over time")
 
 
@@ -679,7 +679,7 @@ def _(m):
         missing += got is None
         check(got in (None, want), f"{r['summary']} of client {r['client']}: {got}, want {want}")
         check(all(e["busy"] in (None, 0) for e in r["engine"].values()), f"engines {r['engine']}")
-    check(not missing or b"values summed up: room for" in err, f"{missing} values missing without a word: {err!r}")
+    check(not missing or b"values summed up: room for" in err, f"{missing} values missing without a message: {err!r}")
     check(usage.ru_utime + usage.ru_stime < 3, f"{usage.ru_utime:.1f} s + {usage.ru_stime:.1f} s of CPU")
 
 
@@ -768,13 +768,13 @@ def _(m):
     try:
         os.close(w)
         until = time.monotonic() + 60
-        with open(f"/proc/{p.pid}/syscall", "rb") as f:  # 1 is write on x86-64, 4 on i386, 64 on arm64 and riscv64
+        with open(f"/proc/{p.pid}/syscall", "rb") as f:  # number of write: 1 on x86-64, 4 on i386, 64 on arm64 and riscv64
             while True:
                 f.seek(0)
                 got = f.read().split()[:2]
                 if got[:2] in ([b"1", b"0x1"], [b"4", b"0x1"], [b"64", b"0x1"]):
                     break
-                check(time.monotonic() < until, f"does not write: {got}")
+                check(time.monotonic() < until, f"the program does not block in write: {got}")
                 time.sleep(0.01)
         time.sleep(0.05)
         p.send_signal(signal.SIGTERM)
@@ -804,7 +804,7 @@ def _(m):
 
         def same(r, name, what):
             ends_well(r, what)
-            # the file name changes a column's width, so only blanks may differ
+            # the file name changes the width of a column, so that only blanks may differ
             eq(r.out.replace(name.encode(), b"NAME").split(), want.replace(path.encode(), b"NAME").split(),
                f"{what} in {fmt}")
         same(run(["fdinfo", "-o", fmt, "/dev/stdin"], stdin=text, timeout=60), "/dev/stdin", "/dev/stdin")
@@ -833,7 +833,7 @@ def _(m):
         for args in (["-r"], ["0.02", "3"], ["-w", "0.02"]):
             rows = parse_csv(ends_well(m.run(*cmd, *args, "-o", "csv")).out)
             check(bool(rows) == (not cmd), f"{len(rows)} rows of {cmd} {args}")
-            check(all(r["time"] != "time" for r in rows), f"the header again, {cmd} {args}")
+            check(all(r["time"] != "time" for r in rows), f"the header is repeated, {cmd} {args}")
     eq(m.run("clients", "-r", "-o", "csv", "-f", "pid").out, b"pid\n", "-f without a record")
     eq(m.run("clients", "-r", "-o", "csv", "-H").out, b"", "-H without a record")
     for pid in (10, 20):
@@ -852,9 +852,9 @@ def _(m):
     m.fd(10, 3, dump("i915", 1, *[f"drm-engine-e{k}:\t{k} ns" for k in range(200)], pdev=I915))
     m.fd(20, 3, dump("i915", 2, *ns(render=1), pdev=I915))
     r = m.run("clients", "-r", "-o", "csv")
-    rows = parse_csv(r.out)  # it has the header
-    eq({x["client"] for x in rows}, {"2"}, "clients: the record of the other is too long")
-    check(all(x["time"] != "time" for x in rows), "the header twice")
+    rows = parse_csv(r.out)  # raises an error without the header
+    eq({x["client"] for x in rows}, {"2"}, "clients; the record of client 1 is too long")
+    check(all(x["time"] != "time" for x in rows), "the header is repeated")
     eq((r.code, b"a record was left out: it is larger than the output buffer" in r.err), (1, True), f"exit code, message: {r.err!r}")
 
 
@@ -897,8 +897,8 @@ def _(m):
     r, = m.json("-r")
     t = r["temp"]
     eq([t.get(k) for k in ("edge", "edge_temp9", "edge_temp10")], [None, 9.0, 10.0], "channels with equal names")
-    eq([t.get(k) for k in ("a_b_temp1", "a_b_temp6")], [1.0, 6.0], "names that are equal when clean")
-    eq([t.get(k) for k in ("x_y_temp4", "x_y_temp5")], [4.0, 5.0], "names that are equal when clean")
+    eq([t.get(k) for k in ("a_b_temp1", "a_b_temp6")], [1.0, 6.0], "names that are equal after replacement of characters")
+    eq([t.get(k) for k in ("x_y_temp4", "x_y_temp5")], [4.0, 5.0], "names that are equal after replacement of characters")
     check(all(re.fullmatch(r"[!-+\--~]+", k) for k in t), f"names {list(t)}")
     r, = parse_logfmt(m.run("-r", "-o", "logfmt", "-f", "temp").out)
     check({"temp.edge_temp9", "temp.a_b_temp1", "temp.x_y_temp4"} <= set(r), f"keys {sorted(r)}")
@@ -906,7 +906,7 @@ def _(m):
 
 # --- time -----------------------------------------------------------------------------------------
 
-@test("the sample after a late one was taken at once")
+@test("the sample after a late sample was taken at once")
 def _(m):
     one_client(m)
     step = 0.4
@@ -921,7 +921,7 @@ def _(m):
 
 
 def tzif(east, name=b"XYZ", rule=b""):
-    """A zone file with one UTC offset (RFC 9636)."""
+    """Returns a zone file with one UTC offset (RFC 9636)."""
     def block(version):
         return (struct.pack(">4sc15x6I", b"TZif", version, 0, 0, 0, 0, 1, len(name) + 1) +
                 struct.pack(">lBB", east, 0, 0) + name + b"\0")
@@ -955,7 +955,7 @@ def compare_clocks(m, zones):
     check(not wrong, "\n".join(wrong))
 
 
-@test("TZ in POSIX form, with a colon or as a path: the time of day is that of the zone")
+@test("TZ in POSIX form, with a colon or as a path: the time of day was not that of the zone")
 def _(m):
     zones = ["CET-1", "CET-1CEST,M3.5.0,M10.5.0/3", "AEST-10AEDT,M10.1.0,M4.1.0/3", "EST5EDT,M3.2.0,M11.1.0",
              "<+0545>-5:45", ":/etc/localtime", m.write("fixed", tzif(20700)),
@@ -978,7 +978,7 @@ def _(m):
         eq((r.code, r.out), (3, b"GPU UNKNOWN - /" + b"d" * n + b": No such file or directory\n"), f"{n} bytes")
 
 
-@test("a too long name is reported as too long, also with --control")
+@test("a name that is too long had another error in the message, also with --control")
 def _(m):
     one_client(m)
     longest = "/".join(["a" * 99] * 40) + "/" + "a" * 95  # 4095 bytes

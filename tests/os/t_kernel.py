@@ -25,12 +25,12 @@ def test(name):
 
 # --- missing system calls -------------------------------------------------------------------------
 
-@test("stat and sample start a command without sockets and eventfd (no CONFIG_NET, no CONFIG_EVENTFD)")
+@test("without sockets and eventfd (no CONFIG_NET, no CONFIG_EVENTFD) stat and sample start a command")
 def _(_m):
     for error in ("ENOSYS", "EAFNOSUPPORT"):
         for args in (["stat"], ["stat", "-r", "3"], ["sample", "--summary"]):
             r = lacking("socket socketpair eventfd2", *args, "-e", "page-faults", "-o", "json", "--", "sh", "-c", "exit 3", error=error)
-            eq(r.code, 3, f"{args}: the command's own exit code ({r!r})")
+            eq(r.code, 3, f"{args}: exit code of the command ({r!r})")
             check(parse_json(r.out + r.err), f"{args}: {r!r}")
             r = lacking("socket socketpair eventfd2", *args, "-e", "page-faults", "--", "/no/such/command", error=error)
             eq((r.code, r.err), (127, b"gpustat: /no/such/command: No such file or directory\n"), f"{args}")
@@ -38,7 +38,7 @@ def _(_m):
     eq((r.code, r.err), (1, b"gpustat: cannot start a process: Too many open files (RLIMIT_NOFILE)\n"), "no descriptors")
 
 
-@test("no perf events (no CONFIG_PERF_EVENTS), or no memory for one: each event has this reason; exit 4")
+@test("without perf events (no CONFIG_PERF_EVENTS), or memory for one, each event has this reason; exit 4")
 def _(_m):
     for error, why in (("ENOSYS", "not supported: this kernel has no perf events"), ("ENOMEM", "not counted: the kernel has no memory for it")):
         for args in (["stat", "-e", "page-faults,cycles", "--", "true"], ["stat", "-a", "-w", "0.01"], ["sample", "--", "true"]):
@@ -46,14 +46,14 @@ def _(_m):
             check(r.code == 4 and why.encode() in r.out + r.err, f"{args}: {r!r}")
 
 
-@test("check -t: the timeout works without timers (no CONFIG_POSIX_TIMERS), and no process remains")
+@test("check -t works without timers (no CONFIG_POSIX_TIMERS), and no process remains")
 def _(m):
     machine.one_client(m)
     roots = m.roots()
     for args in (["--window", "60"], ["--window", "60", "--no-sandbox"]):
         r = lacking("setitimer timer_create", "check", "-t", "0.3", *args, *roots)
         eq((r.code, r.out), (3, b"GPU UNKNOWN - timeout\n"), f"{args}")
-    r = lacking("setitimer timer_create", "check", "-t", "300", "--window", "0.01", *roots)  # returns when no process has its output open
+    r = lacking("setitimer timer_create", "check", "-t", "300", "--window", "0.01", *roots)  # returns when no process has the output open
     check(r.code == 0 and r.out.startswith(b"GPU OK - "), f"{r!r}")
 
 
@@ -64,7 +64,7 @@ def _(m):
     streams = {"EADV", "ESRMNT", "ENONET", "ENOPKG", "EDOTDOT", "EXFULL", "EBADE", "EBADR", "ENOANO", "EBADRQC", "EBADSLT", "EBFONT",
                "ECHRNG", "EL2NSYNC", "EL3HLT", "EL3RST", "ELNRNG", "EUNATCH", "ENOCSI", "EL2HLT", "ELIBACC", "ELIBBAD", "ELIBSCN", "ELIBMAX",
                "ELIBEXEC", "EISNAM", "ENOTNAM", "ENAVAIL", "ESTRPIPE"}
-    again = {"EINTR", "EAGAIN", "EEXIST"}  # EINTR, EAGAIN: retried; EEXIST: a missing permission
+    again = {"EINTR", "EAGAIN", "EEXIST"}  # EINTR and EAGAIN are retried; EEXIST means a missing permission
     strace = [package("strace", "strace"), "-qq", "-o", "/dev/null", "-P", dump]
     for name in sorted(set(errno.errorcode.values()) - never - streams - again | {"ENOTSUPP", "531", "600"}):
         r = start([*strace, "-e", f"inject=openat:error={getattr(errno, name, 524) if not name.isdigit() else name}", machine.PROG, "--no-sandbox", "fdinfo", dump])
@@ -77,7 +77,7 @@ def _(m):
 
 
 def commands(m):
-    """A short run of each command of --help, on machine m where the command has --proc and
+    """Yields a short run of each command of --help, on machine m if the command has --proc and
     --sys."""
     roots = m.roots()
     dump = m.write("dump.txt", machine.dump("i915", 7))
@@ -111,7 +111,7 @@ def _(m):
             r = start(["prlimit", f"--nofile={n}:{n}", machine.PROG, *args])
             said = b"Too many open files (RLIMIT_NOFILE)" in r.err + r.out
             check(r.code == whole[tuple(args)] or (r.code in (1, 3) and said), f"{n} descriptors, {args}: {r!r}")
-            # stat, doctor and sample go on without an event or a file of symbols, and say so
+            # stat, doctor and sample continue without an event or a file of symbols, with a message
             check(r.code or not said or args[0] in ("stat", "doctor", "sample"), f"{n} descriptors, {args}: exit 0, but {r!r}")
         r = start(["prlimit", f"--nofile={n}:{n}", machine.PROG, "-w", "0.01", "-o", "json", *m.roots()])
         for d in parse_json(r.out):
@@ -144,7 +144,7 @@ def unmounted(paths):
 WITHOUT = (["/sys"], ["/proc"], ["/sys", "/proc"])  # unmounted in this order
 
 
-@test("without /proc, /sys or both: commands that do not need them run, and name once what is missing")
+@test("without /proc, /sys or both: commands that do not need them run, with one message about what is missing")
 def _(_m):
     for paths in WITHOUT:
         for args in (["stat", "-e", "page-faults,r1a8", "-w", "0.01"], ["stat", "-a", "-A", "-e", "page-faults", "-w", "0.01"],
@@ -177,7 +177,7 @@ def _(_m):
                 eq((r.code, r.err), (0, b""), f"no {paths}, {args}")
 
 
-@test("a kernel without sysfs: no message says to mount it")
+@test("a kernel without sysfs: no message suggests to mount it")
 def _(m):
     file = m.write("filesystems", "nodev\tproc\n\text4\n")
     r = without(["/sys"], ["stat", "-e", "page-faults", "--", "true"], before=f"mount --bind {file} /proc/filesystems || exit 77")

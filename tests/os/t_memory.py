@@ -25,8 +25,8 @@ ROOT = os.path.dirname(HERE)
 KIB = 1024
 PR_SET_THP_DISABLE = 41
 SHT_SYMTAB = 2
-# Address space in KiB: enough for every command, and too little for some, which then print a text
-# of NO_ROOM.
+# Address space in KiB that is enough for every command, and sizes that are too small for some,
+# which then print a text that matches NO_ROOM.
 ENOUGH, SHORT = 16384, (3072, 5120)
 NO_ROOM = re.compile("(?:had no|no|has no) room|room for |[Cc]annot allocate memory")
 DATA = 4096
@@ -39,7 +39,7 @@ def sh(*args, **kw):
 # --- static data ----------------------------------------------------------------------------------
 
 def sections(elf):
-    """Name, type, offset, size and link of each section of a 64-bit ELF file."""
+    """Returns name, type, offset, size and link of each section of a 64-bit ELF file."""
     at, = struct.unpack_from("<Q", elf, 40)
     size, n, names = struct.unpack_from("<HHH", elf, 58)
     rows = [struct.unpack_from("<IIQQQQII", elf, at + i * size) for i in range(n)]
@@ -48,7 +48,7 @@ def sections(elf):
 
 
 def static_data(path):
-    """The size of .data and .bss in bytes, and their objects, the largest first."""
+    """Returns the size of .data and .bss in bytes, and their objects, the largest first."""
     with open(path, "rb") as f:
         elf = f.read()
     if elf[:5] != b"\x7fELF\x02":
@@ -88,7 +88,7 @@ def functions(header):
 def test_static(prog, tmp):
     bound(prog, 1024, "static data of the binary")
     os.makedirs(os.path.join(ROOT, "build"), exist_ok=True)
-    p = sh("flock", os.path.join(ROOT, "build", "lib.lock"), "make", "-s", "-C", ROOT, "lib")  # other tests build it, too
+    p = sh("flock", os.path.join(ROOT, "build", "lib.lock"), "make", "-s", "-C", ROOT, "lib")  # other tests build it too
     for header, libs in (("KD/KHR_perfcounter.h", ["-lgpustat"]), ("gpustat/perf.h", ["-lgpustat"]),
                          ("perfmon/perfmon.h", ["-lperfmon2", "-lgpustat", "-lpthread"])):
         names = functions(header)
@@ -107,12 +107,12 @@ def test_static(prog, tmp):
 # --- limits ---------------------------------------------------------------------------------------
 
 def rows(prog, tmp):
-    """The rows of tests/boot/commands: arguments, and what the output must contain."""
+    """Yields the rows of tests/boot/commands: arguments, and the texts that the output must contain."""
     with open("/proc/meminfo", encoding="ascii") as f:
         total = int(re.search(r"MemTotal:\s+(\d+)", f.read())[1]) * KIB
     places = {"@": "--proc /tree/proc --sys /tree/sys", "&": f"{prog} --proc /tree/proc --sys /tree/sys -o csv -O {tmp}/out.csv 0.01 5",
               "$": prog, "%": str(total),
-              # a real CPU runs these commands faster than an emulated one: more samples make one of them certain
+              # On a real CPU the commands are shorter than on an emulated one: a shorter period ensures a sample.
               "--sample-period 100000": "--sample-period 20000"}
     files = {"/tree/": f"{HERE}/trees/amdgpu/", "/skl.rec": f"{HERE}/oa/skl.rec", "/run.csv": f"{tmp}/run.csv"}
     with open(os.path.join(HERE, "boot", "commands"), encoding="ascii") as f:
@@ -126,7 +126,7 @@ def rows(prog, tmp):
 
 
 def lacks(check, text):
-    """A list of what the check requires and the text lacks."""
+    """Returns a list of the texts that the check requires and that are not in the output."""
     if not check.startswith("+"):
         return [] if check in text else [f"no {check}"]
     for line in text.splitlines():
@@ -138,7 +138,7 @@ def lacks(check, text):
 
 
 def limited(prog, limit, args, tmp):
-    """The exit code and the whole output; top runs on a terminal."""
+    """Runs a command; top on a terminal. Returns the exit code and the whole output."""
     args = [a.replace("/state", f"{tmp}/state{os.urandom(4).hex()}") for a in args]
     command = ["sh", "-c", f'{limit}; exec "$@"', "sh", prog, *args]
     if args[0] != "top":
@@ -169,26 +169,26 @@ def test_limits(prog, tmp):
                 if works:
                     report(not wrong, name, *wrong, text)
                 else:
-                    report(not wrong or (0 <= code < 126 and NO_ROOM.search(text)), f"{name}: a result, or a message about missing memory", *wrong, text)
+                    report(not wrong or (0 <= code < 126 and NO_ROOM.search(text)), f"{name}: prints a result, or a message about missing memory", *wrong, text)
 
 
 def test_exit_codes(prog):
-    """A sufficient limit changes no exit code: "not found" becomes a failure only if a table had no
-    room."""
+    """Tests that a sufficient limit changes no exit code: "not found" becomes a failure only if a
+    table had no room."""
     for args, code in ((["stat", "-e", "task-clock", "--", "sh", "-c", "exit 3"], 3), (["stat", "-e", "task-clock", "--", "sh", "-c", "exit 2"], 2),
                        (["counters", "nosuch"], 1), (["-d", "nosuch"], 3), (["stat", "-e", "nosuch", "--", "true"], 2)):
         p = sh("bash", "-c", f'ulimit -v {ENOUGH}; exec "$0" "$@"', prog, *args)
         report(p.returncode == code, f"ulimit -v {ENOUGH}: {' '.join(args)} exits {code}", p.returncode, p.stderr)
 
 
-# N: mprotect() fails from the N-th call on, so that one table has no memory while earlier ones have
-# it.
+# Values of N: mprotect() fails from the N-th call on, so that one table has no memory while earlier
+# ones have it.
 REFUSING = range(1, 17)
 
 
 def test_refused(prog):
-    """Each table in turn is the first without memory: no command crashes, or fails without a
-    message."""
+    """Tests with each table in turn as the first without memory that no command crashes, or fails
+    without a message."""
     if not shutil.which("strace"):
         skip("no memory for a table", "needs package strace")
         return
@@ -206,11 +206,11 @@ def test_refused(prog):
             unsaid = not p.returncode and "not enough memory for the output" in text
             if unsaid or not 0 <= p.returncode < 126 or ((p.returncode or not text) and not re.search("memory|room", text)):
                 wrong.append(f"call {n} and on: exit {p.returncode}: {text[-200:]}")
-        report(not wrong, f"{args[0]}: mprotect fails from the N-th call on, for each N", *wrong)
+        report(not wrong, f"{args[0]}: works or prints a message if mprotect fails from the N-th call on, for each N", *wrong)
 
 
 def test_clients_leave_room(prog, tmp):
-    """Clients that exceed the memory limit leave room for the record of the device."""
+    """Tests that clients that exceed the memory limit leave room for the record of the device."""
     proc = f"{tmp}/clients"
     shutil.copytree(f"{HERE}/trees/i915/proc", proc, symlinks=True)
     one = f"{proc}/3001"
@@ -220,13 +220,13 @@ def test_clients_leave_room(prog, tmp):
             f.write(f"drm-driver:\ti915\ndrm-client-id:\t{fd}\ndrm-pdev:\t0000:00:02.0\ndrm-engine-render:\t{fd} ns\n")
     for data in (1500, 2000):
         p = sh("bash", "-c", f'ulimit -d {data}; exec "$0" "$@"', prog, "-r", "-H", "--proc", proc, "--sys", f"{HERE}/trees/i915/sys")
-        report(p.returncode == 0 and b"card0" in p.stdout, f"ulimit -d {data}: 1000 clients leave room for the device's record",
+        report(p.returncode == 0 and b"card0" in p.stdout, f"ulimit -d {data}: 1000 clients leave room for the record of the device",
                p.returncode, p.stdout, p.stderr)
 
 
 def test_all_commands(prog, tmp):
-    """tests/boot/commands, which is run here and on emulated machines, has each command of
-    --help."""
+    """Tests that tests/boot/commands, which is run here and on emulated machines, has each command
+    of --help."""
     known = {args[0] for args, _ in rows(prog, tmp)}
     offered = commands(prog)
     missing = [c for c in offered if c not in known]
@@ -236,8 +236,8 @@ def test_all_commands(prog, tmp):
 # --- huge pages -----------------------------------------------------------------------------------
 
 def test_huge_pages(prog):
-    """gpustat disables huge pages for itself; a command that it starts has the setting of gpustat's
-    caller."""
+    """Tests that gpustat disables huge pages only for itself: a command that it starts has the
+    setting of gpustat's caller."""
     with open("/proc/self/status", encoding="utf-8", errors="replace") as f:
         if "THP_enabled:" not in f.read():
             skip("huge pages of a command", "this kernel has no THP_enabled in /proc/PID/status")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # t_privilege.py PROG - least privilege: a user runs copies of the program that have file
 # capabilities or are setuid root, and tries to read and write files through them; the capabilities
-# that each command keeps, and those of a command that it starts; and hostile names on a terminal.
+# that each command keeps, and those of a command that it starts; hostile names on a terminal.
 # Prints TAP; exit 0 if all tests pass.
 # SPDX-License-Identifier: MIT
 import contextlib
@@ -51,7 +51,7 @@ def words(mask):
 
 
 def make_copies(prog):
-    """Copies the program to files with privileges. The reason why that is impossible, or None."""
+    """Copies the program to files with privileges. Returns the reason why it is impossible, or None."""
     if os.getuid() != 0:
         return "needs root"
     d = machine.tap.temporary_folder("gpustat-privilege-", "/tmp")
@@ -80,7 +80,7 @@ def needs_copies():
 
 
 def as_user(who, *args, uid=USER, **kw):
-    """Runs the copy `who` as the user: exit code, stdout, stderr."""
+    """Runs the copy `who` as the user. Returns the exit code, stdout and stderr."""
     kw = {"stdin": subprocess.DEVNULL, "timeout": 20, "cwd": "/", **kw}
     p = subprocess.run([COPIES[who], *args], user=uid, group=uid, extra_groups=[], stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, **kw)
@@ -118,7 +118,7 @@ def until(what, f, timeout=60):
     return r
 
 
-# --- files that a user names ----------------------------------------------------------------------
+# --- files with names from a user ----------------------------------------------------------------------
 
 def folder(m, name, uid, mode=0o755):
     d = m.path(name)
@@ -131,7 +131,7 @@ EVENTS = "mine cpu-clock:u\n"
 CSV = "schema,time,dt,kind,dev\n1,1.0,0.5,device,card0\n"
 XML = "<metrics><set name=\"A\" hw_config_guid=\"b\"></set></metrics>\n"
 # Commands with @ in place of a path, and the contents of the file. Each is run with and without
-# privileges, and the user must see the same result.
+# privileges; the result must be the same for the user.
 READS = [
     (["fdinfo", "@"], FDINFO), (["plot", "@"], CSV), (["oa", "--replay", "@"], "x"), (["oa", "list", "--metrics", "@"], XML),
     (["oa", "pack", "@", "-O", "/dev/null"], XML), (["events", "--pmu-file", "@", "mine"], EVENTS),
@@ -152,7 +152,7 @@ ZONE = 2 * (struct.pack(">4sc15x6I", b"TZif", b"2", 0, 0, 0, 0, 1, 4) + struct.p
 
 
 def hours_east(out):
-    """The offset of the times of day that `host -f time` prints."""
+    """Returns the UTC offset of the time of day that `host -f time` prints."""
     h, m, s = map(int, out.split()[1].split(b":"))
     return round((3600 * h + 60 * m + s - time.time()) / 3600) % 24
 
@@ -171,16 +171,16 @@ def same_as_user(args, path, what, denied, **kw):
         check(got[0] != 0 or not denied, f"{who} {args}, {what}: {got}")
 
 
-@test("a file that only root may read is refused with EACCES, whichever option names it")
+@test("each option refuses a file that only root may read, with EACCES")
 def _(m):
     needs_copies()
     closed = folder(m, "closed", 0, 0o700)
     for i, (args, text) in enumerate(READS):
-        same_as_user(args, own(m.write(f"secret{i}", text), 0, 0o600), "a file of root's", True)
+        same_as_user(args, own(m.write(f"secret{i}", text), 0, 0o600), "a file of root", True)
         same_as_user(args, own(m.write(f"closed/{i}", text), 0, 0o644), f"a file in {closed}", True)
 
 
-@test("the user's own file is read, in a folder that only the user may open")
+@test("a file of the user is read in a folder that only the user may open")
 def _(m):
     needs_copies()
     folder(m, "mine", USER, 0o700)
@@ -190,10 +190,10 @@ def _(m):
             os.mkfifo(path)
         else:
             m.write(f"mine/{i}", text)
-        same_as_user(args, own(path, USER, 0o600), "a file of the user's", False)
+        same_as_user(args, own(path, USER, 0o600), "a file of the user", False)
 
 
-@test("-O: root's files are neither written nor replaced; new files of the user belong to the user")
+@test("-O neither writes nor replaces files of root; a new file in a user's folder belongs to the user")
 def _(m):
     needs_copies()
     closed, mine = folder(m, "closed", 0, 0o755), folder(m, "mine", USER, 0o700)
@@ -201,23 +201,23 @@ def _(m):
     for i, (args, before) in enumerate(WRITES):
         args = [inputs.get(a, a) for a in args]
         path = own(m.write(f"closed/{i}", "root's"), 0, 0o644)
-        same_as_user(args, path, "a file of root's", True)
-        same_as_user(args, f"{closed}/new{i}", "a folder of root's", True)
+        same_as_user(args, path, "a file of root", True)
+        same_as_user(args, f"{closed}/new{i}", "a folder of root", True)
         eq(open(path).read(), "root's", f"{args}: the file")
         for who in ("caps", "setuid"):
             path = f"{mine}/{who}{i}"
             r = as_user(who, *[a.replace("@", path) for a in args])
             if os.path.exists(path):
-                eq((os.stat(path).st_uid, os.stat(path).st_gid), (USER, USER), f"{who} {args}: whose it is")
+                eq((os.stat(path).st_uid, os.stat(path).st_gid), (USER, USER), f"{who} {args}: owner of the new file")
             check(b"denied" not in r[2], f"{who} {args}: {r}")
-    eq(sorted(os.listdir(closed)), sorted(str(i) for i in range(len(WRITES))), "what is there in the end")
-    for who in ("caps", "setuid"):  # the last two belong to the process itself
+    eq(sorted(os.listdir(closed)), sorted(str(i) for i in range(len(WRITES))), "files after the runs")
+    for who in ("caps", "setuid"):  # the last two files belong to the process itself
         for path in ("/dev/kmsg", "/proc/self/mem", "/proc/self/coredump_filter"):
             r = as_user(who, "host", "-w", "1ms", "-O", path)
             check(r[0] == 1 and b"Permission denied" in r[2], f"{who} {path}: {r}")
 
 
-@test("--state, TZ, MUNIN_PLUGSTATE, GPUSTAT_COUNTERS: root's files are neither read nor replaced")
+@test("--state, TZ, MUNIN_PLUGSTATE, GPUSTAT_COUNTERS: files of root are neither read nor replaced")
 def _(m):
     needs_copies()
     machine.one_client(m)
@@ -241,7 +241,7 @@ def _(m):
             check((b"told" in r[1]) == (not denied), f"{who}: GPUSTAT_COUNTERS in {where}: {r}")
 
 
-@test("--proc and --sys: below folders that the user names, files are read with the user's rights only")
+@test("--proc and --sys: files below the given folders are read only with the rights of the user")
 def _(m):
     needs_copies()
     m.device("i915", I915)
@@ -251,7 +251,7 @@ def _(m):
     os.symlink("/dev/dri/renderD128", m.path("proc/10/fd/5"))
     roots = m.roots()
     root = subprocess.run([COPIES["plain"], "clients", "-r", "-o", "json", *roots], stdout=subprocess.PIPE, check=True)
-    check(b"4242" in root.stdout, "root sees it, so there is something to see")
+    check(b"4242" in root.stdout, "root must see the client that the user must not see")
     for who in ("caps", "setuid"):
         for more in (roots, roots[:2], roots[2:]):
             r = as_user(who, "clients", "-r", "-o", "json", *more)
@@ -264,7 +264,7 @@ def _(m):
             eq((r[0], b"Permission denied" in r[2]), (1, True), f"{who} {option}: {r}")
 
 
-@test("only copies with privileges read fdinfo of other users and count their tasks")
+@test("only privileged copies read fdinfo of other users and count their tasks")
 def _(m):
     needs_copies()
     with running(["sleep", "60"], OTHER) as p:
@@ -289,7 +289,7 @@ def words_of(path):
 
 
 def code_of(pid):
-    """The ranges of a process's executable maps, but for the one that is at the same address in all."""
+    """Returns the ranges of a process's executable maps, except the vsyscall page, which all share."""
     lines = [x.split() for x in open(f"/proc/{pid}/maps")]
     return [tuple(int(a, 16) for a in x[0].split("-")) for x in lines if "x" in x[1] and x[-1] != "[vsyscall]"]
 
@@ -298,7 +298,7 @@ def inside(values, ranges):
     return [hex(v) for v in values if any(a <= v < b for a, b in ranges)]
 
 
-@test("samples show no address of the kernel and nothing of other users' programs, if the capability is the program's")
+@test("samples that need the program's file capability show no kernel address and nothing of other users' programs")
 def _(m):
     needs_copies()
     if int(open("/proc/sys/kernel/perf_event_paranoid").read()) < 2:
@@ -326,17 +326,17 @@ def _(m):
         eq(code, 0, f"{err}")
         eq([hex(v) for v in values if 0xffff800000000000 <= v < 0xffffffffff600000], [], "kernel addresses in perf.data")
         eq(inside(values, code_of(theirs.pid)), [], "addresses of another user's process in perf.data")
-        check(inside(values, code_of(mine.pid)), "addresses of the user's own process are there")
+        check(inside(values, code_of(mine.pid)), "addresses of the user's own process in perf.data")
         check(home.encode() not in data, "a path below a closed folder in perf.data")
         for fmt in ("folded", "csv", "line"):
             code, out, err = as_user("caps", *args, "-o", fmt)
             check(code == 0 and home.encode() not in out and not re.search(rb"0xffff[0-9a-f]{12}\b", out), f"{fmt}: {err}")
         root = subprocess.run([COPIES["plain"], *args, "-o", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
-        check(any(r["pid"] == theirs.pid and r["ip"] and r["module"] == secret for r in parse_json(root.stdout)), "root sees all")
+        check(any(r["pid"] == theirs.pid and r["ip"] and r["module"] == secret for r in parse_json(root.stdout)), "root sees the address and the path")
     code, out, err = as_user("caps", "sample", "-e", "cpu-clock", "--freq", "997", "-q", "-o", "json", "--", "/bin/sh", "-c",
                              "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done")
     rows = [r for r in parse_json(err) if r["mode"] == "user"]
-    check(rows and all(r["ip"] and r["module"] for r in rows), f"one's own command, from its first sample on: {rows[:3]}")
+    check(rows and all(r["ip"] and r["module"] for r in rows), f"the command of the user has addresses from its first sample on: {rows[:3]}")
 
 
 # --- capabilities that are kept -------------------------------------------------------------------
@@ -345,7 +345,7 @@ FIXED = re.compile(r'"/(proc|sys|dev|run/\.containerenv|\.dockerenv|etc/(group|p
 
 
 def traced(m, argv, calls, user=None, *more, timeout=60):
-    """Runs argv under strace: the lines of its log, and the process."""
+    """Runs argv under strace. Returns the lines of the log, and the process."""
     if not shutil.which("strace"):
         raise Skip("needs package strace")
     log = m.path(f"trace{len(os.listdir(m.base))}")
@@ -360,8 +360,8 @@ def traced(m, argv, calls, user=None, *more, timeout=60):
 
 
 def sets_of(line):
-    """The effective, permitted and inheritable set of a capset(2), from its line in the log of
-    strace."""
+    """Returns the effective, permitted and inheritable set of a capset(2), from its line in the log
+    of strace."""
     def mask(word):
         text = re.search(rf"{word}=([^,}}]*)", line)[1]
         return sum(1 << int(n) if n.isdigit() else 0 for n in ()) if text == "0" else sum(
@@ -372,8 +372,8 @@ def sets_of(line):
 
 WATCH = ["dac_read_search", "sys_ptrace"]
 COUNT = WATCH + ["perfmon"]
-# The command, the capabilities that it keeps at first, and those that it keeps to the end (None:
-# not checked). One look keeps CAP_PERFMON until it has loaded the kernel's iterator.
+# (command, capabilities that it keeps at first, capabilities that it keeps to the end; None: not
+# checked). The commands with LOOK keep CAP_PERFMON until they have loaded the kernel's iterator.
 LOOK = COUNT
 KEEPS = [
     (["-w", "1ms"], LOOK, WATCH), (["clients", "-w", "1ms"], LOOK, WATCH), (["procs", "-w", "1ms"], LOOK, WATCH), (["cgroups", "-w", "1ms"], LOOK, WATCH),
@@ -390,7 +390,7 @@ KEEPS = [
 ]
 
 
-@test("each command keeps only the capabilities that it needs, and opens only paths of the kernel with them")
+@test("each command keeps only the capabilities that it needs, and uses them only to open paths of the kernel")
 def _(m):
     needs_copies()
     paths = 0
@@ -400,8 +400,8 @@ def _(m):
         check(capsets, f"{args}: no capset: {lines} {p}")
         eq(words(capsets[0][1]), words(bits(*first)), f"{args}: at first")
         if last is not None:
-            eq(words(capsets[-1][1]), words(bits(*last)), f"{args}: in the end")
-        eq((capsets[0][0], capsets[-1][0]), (0, 0), f"{args}: effective at first and in the end")
+            eq(words(capsets[-1][1]), words(bits(*last)), f"{args}: at the end")
+        eq((capsets[0][0], capsets[-1][0]), (0, 0), f"{args}: effective set at first and at the end")
         begun, effective = False, 0
         for line in lines:
             if line.startswith("capset"):
@@ -409,20 +409,20 @@ def _(m):
             elif "AT_FDCWD" in line or re.match(r"\w+\(\"/", line) or re.search(r'"(/|[^"]*\.\./)', line):
                 paths += 1
                 check(not effective or FIXED.search(line), f"{args}: with {words(effective)}: {line}")
-                check(begun or re.search(r'"/", .*O_PATH', line), f"{args}: before anything is given up: {line}")
-    for who in ("caps", "setuid"):  # the child drops them even before it executes the command
+                check(begun or re.search(r'"/", .*O_PATH', line), f"{args}: a file is opened before capabilities are dropped: {line}")
+    for who in ("caps", "setuid"):  # the child drops them before it executes the command
         lines, p = traced(m, [COPIES[who], "stat", "-e", "task-clock", "--", "cat", "/dev/null"], "capset,execve", USER, "-f")
-        lines = [re.sub(r"^(\d+) +", r"\1 ", x) for x in lines]  # an interrupted line has the arguments, too
+        lines = [re.sub(r"^(\d+) +", r"\1 ", x) for x in lines]  # the line of an interrupted call has the arguments too
         execs = [x for x in lines if '["cat"' in x]
         check(execs, f"{who}: {lines} {p}")
         child = execs[-1].split()[0]
         mine = [x for x in lines[:lines.index(execs[0])] if x.startswith(child + " capset")]
-        check(mine and sets_of(mine[-1])[:2] == (0, 0), f"{who}: the child before its exec: {lines}")
+        check(mine and sets_of(mine[-1])[:2] == (0, 0), f"{who}: the child has capabilities before its exec: {lines}")
     check(paths > 50, f"only {paths} paths were seen")
     print(f"# proof: commands whose capabilities were traced = {len(KEEPS)}")
 
 
-@test("a running command has no capability that it does not need, also as root")
+@test("a running command has only the capabilities that it needs, also as root")
 def _(m):
     as_root()
     had = int(status_of("self")["CapPrm"], 16)
@@ -443,18 +443,18 @@ def _(m):
             got = until(f"{who}: none", lambda p=p: (s := status_of(p.pid)) and int(s["CapPrm"], 16) == 0 and s)
             eq((got["Uid"], got["Gid"]), (f"{USER}\t{USER}\t{USER}\t{USER}",) * 2, f"{who}: ids")
     with running([COPIES["setuid"], "host", "50ms"], USER) as p:
-        got = until("setuid: what it keeps", lambda: (s := status_of(p.pid)) and
+        got = until("setuid: the capabilities that it keeps", lambda: (s := status_of(p.pid)) and
                     int(s["CapPrm"], 16) == had & bits(*COUNT, "sys_admin", "ipc_lock") and s)
         eq((got["Uid"], got["Gid"]), (f"{USER}\t{USER}\t{USER}\t{USER}",) * 2, "setuid: ids")
 
 
-@test("the user may neither trace gpustat nor read its memory, but may trace the command that it started")
+@test("the user may not trace gpustat or read its memory, but may trace the command that it started")
 def _(m):
     needs_copies()
     libc = ctypes.CDLL(None, use_errno=True)
 
     def attach(pid):
-        """Attaches to pid as the user: 0 or errno, and whether its memory can be opened."""
+        """Attaches to pid as the user. Returns 0 or errno, and 1 if its memory can be opened."""
         r, w = os.pipe()
         child = os.fork()
         if child == 0:
@@ -488,7 +488,7 @@ def _(m):
                 eq(attach(p.pid), (1, 0), f"{who} {args}: ptrace, memory")
         with running([COPIES[who], "stat", "-e", "task-clock", "sleep", "9"], USER) as p:
             c = until("the command", lambda p=p: sleeper(p))
-            eq(attach(p.pid)[0], 1, f"{who}: ptrace of it beside its command")
+            eq(attach(p.pid)[0], 1, f"{who}: ptrace of gpustat while its command runs")
             scope = "/proc/sys/kernel/yama/ptrace_scope"
             if not os.path.exists(scope) or open(scope).read() == "0\n":
                 eq(attach(c), (0, 1), f"{who}: ptrace of the command")
@@ -506,7 +506,7 @@ SAME = re.compile(r"^(Pid|PPid|Tgid|NS\w+|Vm\w+|Rss\w+|.*ctxt_switches|FDSize|Si
 
 
 def prepare(signals=True):
-    """Runs in the child: sets what the caller of a program may have set."""
+    """Runs in the child: sets attributes that the caller of a program may have set."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for s in (signal.SIGCHLD, signal.SIGXFSZ, signal.SIGUSR2) if signals else (signal.SIGXFSZ,):
         signal.signal(s, signal.SIG_IGN)
@@ -529,7 +529,7 @@ def shown(argv, uid, stdin_closed=False):
     return re.sub(r"socket:\[\d+\]|/dev/pts/\d+|pipe:\[\d+\]", "X", text), p
 
 
-@test("a command runs as if it had been started directly: ids, capabilities, signals, limits, descriptors")
+@test("a command runs as if it had been started directly: with the same ids, capabilities, signals, limits and descriptors")
 def _(m):
     as_root()
     with open("/proc/sys/kernel/perf_event_paranoid") as f:
@@ -547,7 +547,7 @@ def _(m):
                 if "CapPrm" not in got:
                     raise Skip(f"nothing can be counted here: {p.stderr}")
                 same(want, got, f"{who} by {uid} {args[:2]} {closed}")
-            cat = ["cat", "/proc/self/status", "/proc/self/limits"]  # a shell changes signal dispositions
+            cat = ["cat", "/proc/self/status", "/proc/self/limits"]  # a shell would change signal dispositions
             same(shown(cat, uid, closed)[0], shown([plain[who], "stat", "-e", "task-clock", "--", *cat], uid, closed)[0], f"{who} by {uid}: cat")
             got, p = shown([plain[who], "stat", "-r", "2", *many, "--", *show], uid, closed)
             for half in (got[:len(got) // 2], got[len(got) // 2:]):
@@ -560,7 +560,7 @@ def same(want, got, what):
         raise AssertionError(f"{what}: without us {[x for x in w if x not in g]}, with us {[x for x in g if x not in w]}")
 
 
-@test("a command has its caller's ambient and inheritable capabilities; gpustat keeps only those that it needs")
+@test("a command has the ambient and inheritable capabilities of the caller; gpustat keeps only those that it needs")
 def _(m):
     as_root()
     if not shutil.which("setpriv"):
@@ -577,7 +577,7 @@ def _(m):
                        stderr=subprocess.PIPE, cwd="/")
     eq(re.findall("Cap.*", p.stdout), want, f"{p.stderr}")
     with running([*pre, plain, "host", "50ms"]) as p:
-        until("net_raw is gone, and what could give it back", lambda: (s := status_of(p.pid)) and s["Name"] != "setpriv" and
+        until("net_raw is dropped from all sets", lambda: (s := status_of(p.pid)) and s["Name"] != "setpriv" and
               [int(s[k], 16) for k in ("CapInh", "CapPrm", "CapEff", "CapAmb")] == [0, *[bits("perfmon", "sys_ptrace")] * 2, 0])
     if not WHY:  # the user's inheritable capabilities are passed to the command
         p = subprocess.run([*pre[:6], "--inh-caps", "+net_raw", COPIES["caps"], "stat", "-e", "task-clock", "--", "cat", "/proc/self/status"],
@@ -590,14 +590,14 @@ def _(m):
 
 @contextlib.contextmanager
 def unprotected():
-    """As root, disables Linux's own protection of shared folders (fs.protected_*), so that gpustat's
-    own is tested."""
+    """As root, disables Linux's own protection of shared folders (fs.protected_*), so that the
+    protection by gpustat is tested."""
     were = {}
     with contextlib.ExitStack() as stack:
         if os.geteuid() == 0:
             lock = os.open("/proc/sys/fs", os.O_RDONLY)
             stack.callback(os.close, lock)
-            fcntl.flock(lock, fcntl.LOCK_EX)  # or a value that another test has set would be restored
+            fcntl.flock(lock, fcntl.LOCK_EX)  # the value that another test has set must not be restored
             were = {p: open(p).read() for p in map("/proc/sys/fs/protected_{}".format, ("symlinks", "regular", "fifos")) if os.path.exists(p)}
         try:
             for path in were:
@@ -614,7 +614,7 @@ def sysctl(path, text):
 
 
 def reached(lines, *paths):
-    """The lines that open one of the paths, or a file below it."""
+    """Returns the lines that open one of the paths, or a file below it."""
     return [x for x in lines if any(p in x for p in paths)]
 
 
@@ -670,7 +670,7 @@ def _(m):
         check(p.returncode == code and (b"Permission denied" in p.stderr) == bool(code), f"{name}: {p}")
 
 
-@test("another user's link in a shared folder is not followed through the caller's links or from the environment")
+@test("another user's link in a shared folder is not followed: neither through links of the caller nor in paths of the environment")
 def _(m):
     as_root()
     plain = COPIES.get("plain", machine.PROG)
@@ -709,7 +709,7 @@ def _(m):
                     check(b"denied" not in said, f"{what}: {p}")
 
 
-@test("-O does not write to another user's file or FIFO in a shared folder, but does in other folders")
+@test("-O does not write to another user's file or FIFO in a shared folder, but writes to it elsewhere")
 def _(m):
     as_root()
     plain = COPIES.get("plain", machine.PROG)
@@ -747,7 +747,7 @@ def _(m):
             p.stderr.close()
 
 
-@test("-O: the caller's file that appears in a shared folder during the open is written")
+@test("-O writes to a file of the caller that appears in a shared folder during the open")
 def _(m):
     new = f"{folder(m, 'shared', 0, 0o1777)}/new"
     lines, p = traced(m, [COPIES.get("plain", machine.PROG), "host", "-w", "1ms", "-O", new], "openat", None,
@@ -756,7 +756,7 @@ def _(m):
     check(p.returncode == 0 and b"CPU" in open(new, "rb").read(), f"{p}")
 
 
-@test("paths resolve as with open(2), also links to descriptors in /proc, which only the kernel can follow")
+@test("paths resolve as with open(2), including links to descriptors in /proc, which only the kernel can follow")
 def _(m):
     dump_of = {}
     for i, d in enumerate(("", "d/", "d/e/")):
@@ -827,7 +827,7 @@ while True:
 """
 
 
-@test("another user's link to a folder is not followed; the caller's and the folder owner's are")
+@test("links to folders are followed only if they belong to the caller or the owner of the folder")
 def _(m):
     as_root()
     plain = COPIES.get("plain", machine.PROG)
@@ -853,7 +853,7 @@ def _(m):
                 eq({x: os.stat(m.path(f"behind/{x}")).st_ino for x in os.listdir(m.path("behind"))}, had, f"{args}: behind it")
 
 
-@test("replacing a file in a folder whose owner creates links all the time writes nothing elsewhere")
+@test("replacing a file writes nothing elsewhere while the owner of the folder creates links all the time")
 def _(m):
     as_root()
     plain = COPIES.get("plain", machine.PROG)
@@ -883,14 +883,14 @@ def _(m):
 
 # --- terminals ------------------------------------------------------------------------------------
 
-MARK = b"\x1b[66;66Z"  # a sequence that no terminal has and top never sends
+MARK = b"\x1b[66;66Z"  # a sequence that no terminal defines and that top never sends
 EVIL = MARK + b"\x1b]0;evil\x07\x9b66Z\xc2\x9b66Z\xc2\x85\r\x7f\xff\xc3(\x08\x0e"
 NAME = os.fsdecode(EVIL)
 LINE = EVIL + b"\n" + MARK
 
 
 def hostile_machine(m):
-    """Adds files with hostile bytes in every name and text; the options for their roots."""
+    """Adds files with hostile bytes in every name and text. Returns the options for their roots."""
     dev = m.device("i915", I915, files={"vbios_version": EVIL, "hwmon/hwmon1/name": EVIL, "hwmon/hwmon1/temp1_input": b"45000\n",
                                         "hwmon/hwmon1/temp1_label": EVIL, "hwmon/hwmon1/in0_input": b"5\n", "hwmon/hwmon1/in0_label": LINE})
     m.write(f"{dev}/power/runtime_status", EVIL + b"\n")
@@ -935,7 +935,7 @@ def hostile_machine(m):
 
 
 def on_terminal(prog, args, env=None, seconds=20, keys=b""):
-    """Runs prog on a terminal that does not respond: its exit code, and the bytes that it wrote."""
+    """Runs prog on a terminal that does not respond. Returns its exit code and output."""
     pid, fd = pty.fork()
     if pid == 0:
         try:
@@ -970,7 +970,7 @@ OURS = re.compile(rb"\x1b\[[0-9;]*m|\x1b\[[?0-9;]*[ABCDHJKhlrm]|\x1b[()][0B]|\x1
 
 
 def leaks(got, screen):
-    """Control characters in the output, without the sequences that gpustat uses itself."""
+    """Returns the control characters in the output, without the sequences that gpustat uses itself."""
     text = (OURS if screen else re.compile(rb"\x1b\[[0-9;]*m")).sub(b"", got)
     found = re.findall(rb"[\x00-\x08\x0b-\x1f\x7f]", text.replace(b"\r", b"") if screen else text)
     try:
@@ -983,7 +983,7 @@ def leaks(got, screen):
 FORMATS = "line table csv json logfmt prom openmetrics influx graphite statsd collectd kmsg svg chrome".split()
 
 
-@test("hostile names send no control sequence to a terminal: in every format and command, messages, and top")
+@test("no control sequence of a hostile name reaches a terminal: with every command and format, in messages, and in top")
 def _(m):
     plain = COPIES.get("plain", machine.PROG)
     roots = hostile_machine(m)
@@ -1011,7 +1011,7 @@ def _(m):
         check(0 <= code < 128, f"{args}: exit {code} {got[-300:]!r}")
         check(not leaks(got, False), f"{args}: {leaks(got, False)} in {got[:1500]!r}")
         shown += b"66Z" in got
-    check(shown > len(runs) // 3, f"only {shown} of {len(runs)} runs show a hostile name at all")
+    check(shown > len(runs) // 3, f"only {shown} of {len(runs)} runs show a hostile name")
     loops = m.path(NAME.replace("/", ""))
     machine.copy_program("/bin/sh", loops)
     own_code = [loops, "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"]
@@ -1025,7 +1025,7 @@ def _(m):
     for keys in (b"q", b"\x1b[B\x1b[B\x1b[C\x1b[C\x1b[Cq", b"ssq"):
         code, got = on_terminal(plain, ["top", "-i", "20ms", "-c", "8", *roots], keys=b"" if keys == b"q" else keys)
         check(not leaks(got, True), f"top: {leaks(got, True)}")
-        check(b"66Z" in got, "top shows a hostile name")
+        check(b"66Z" in got, "top shows no hostile name")
     print(f"# proof: runs on a terminal with hostile names = {len(runs) + 3}")
 
 
@@ -1033,5 +1033,5 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: t_privilege.py PROG")
     WHY = make_copies(sys.argv[1])
-    # a started command would inherit descriptors that other tests open at that moment
+    # a started command would inherit descriptors that other tests open at the same time
     sys.exit(machine.main(sys.argv[1], TESTS, workers=2, alone=lambda t: "as if it had been started" in t[0]))

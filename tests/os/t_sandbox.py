@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # t_sandbox.py PROG - the sandbox: /proc/PID/status of running commands and of a command that stat
 # starts; the system calls and files that an attacker within the process could use
-# (tests/sandbox/probe.c in place of sources/os/sandbox.c); each filter in an interpreter
-# (tests/sandbox/filter.c); and a build that is killed by the first call that its filter lacks.
-# Prints TAP.
+# (tests/sandbox/probe.c in place of sources/os/sandbox.c); each filter, run in an interpreter
+# (tests/sandbox/filter.c); and a build that is killed by the first system call that its filter does
+# not allow. Prints TAP.
 # SPDX-License-Identifier: MIT
 import errno
 import os
@@ -67,7 +67,7 @@ def status(pid):
 # --- /proc/PID/status of running commands ---------------------------------------------------------
 
 def running(tmp):
-    """Commands that run until they are killed."""
+    """Yields commands that run until they are killed."""
     fifo = os.path.join(tmp, "fifo")
     if not os.path.exists(fifo):
         os.mkfifo(fifo)
@@ -93,7 +93,7 @@ def running(tmp):
 
 
 def is_up(prog, args, want):
-    """Seccomp and NoNewPrivs of the command, as soon as they equal `want`, or after 60 s."""
+    """Returns Seccomp and NoNewPrivs of the command when they equal `want`, or after 60 s."""
     with subprocess.Popen([prog, *args], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as p:
         try:
             end = time.monotonic() + 60
@@ -127,10 +127,10 @@ def test_child(prog):
         p = sh(prog, *args, "--", *show)
         n = 3 if "-r" in args else 1
         lines = [line for line in p.stdout.splitlines(True) if re.match(rb"Seccomp|NoNewPrivs|Cap", line)]
-        report(b"".join(lines) == own * n, f"{' '.join(args)}: its command has no filter, no no_new_privs, and the caller's capabilities", p.stdout, own)
+        report(b"".join(lines) == own * n, f"{' '.join(args)}: the command that it starts has no filter, no no_new_privs, and the caller's capabilities", p.stdout, own)
 
 
-# --- what an attacker within the process could do -------------------------------------------------
+# --- calls that an attacker within the process could make -------------------------------------------------
 
 DEADLY = """execve execveat clone clone3 fork vfork ptrace process_vm_readv process_vm_writev bpf mount umount2 pivot_root chroot
 unshare setns init_module finit_module delete_module kexec_load reboot setuid setgid setresuid setresgid setgroups keyctl add_key
@@ -139,7 +139,7 @@ BASE = """read write close fstat poll lseek rt_sigaction rt_sigprocmask rt_sigre
 restart_syscall clock_gettime clock_getres clock_nanosleep exit_group ppoll prctl mprotect""".split()
 FILES = "openat getdents64 readlinkat newfstatat stat lstat faccessat faccessat2 statx statfs fstatfs".split()
 REPLACE = "unlinkat renameat renameat2 fchmod".split()
-WATCH = "inotify_init1 inotify_add_watch pidfd_open".split()  # as root, which does not need pidfd_getfd
+WATCH = "inotify_init1 inotify_add_watch pidfd_open".split()  # root does not need pidfd_getfd
 PERF = "pwrite64 mmap munmap sched_getaffinity".split()
 CHILD = "wait4 getrusage kill".split()
 OPEN_PERF = "sched_getaffinity perf_event_open prlimit64 landlock_create_ruleset".split()
@@ -174,7 +174,7 @@ def probed(tmp):
 
 
 def wrong_calls(out, nr, allowed):
-    """The lines "killed|returned|waits NR -ERRNO" of the probe that contradict the lists of
+    """Returns the lines "killed|returned|waits NR -ERRNO" of the probe that contradict the lists of
     calls."""
     results = {int(n): (what, -int(e)) for what, n, e in re.findall(r"^(\w+) (\d+) (-?\d+)$", out, re.M)}
     deadly, may = {nr[n] for n in DEADLY}, {nr[n] for n in BASE + allowed}
@@ -200,8 +200,8 @@ def refuse_clone_parent():
 
 
 def test_last_run(probe, nr):
-    """If gpustat itself has to fork each run, it is confined only for the last run, which opens no
-    events."""
+    """Tests the case that gpustat itself has to fork each run: it is confined only for the last
+    run, which opens no events."""
     p = sh(probe, "stat", "-r", "3", "-e", "task-clock", "--", "echo", "run", env={**os.environ, "PROBE": "calls"}, stdin=subprocess.DEVNULL,
            preexec_fn=refuse_clone_parent)
     bad = wrong_calls(p.stderr.decode(), nr, FILES + PERF + CHILD)
@@ -218,12 +218,12 @@ def test_calls(probe, tmp):
         bad = wrong_calls(p.stderr.decode(), nr, allowed)
         total += 480 * (not bad)
         name = " ".join(args[:1] + args[1:3] * (args[0] in ("--state", "stat"))).replace(TREE, "").replace(tmp, "")
-        report(not bad, f"each system call kills the process, fails, or is on the list: {name}", *bad[:8])
+        report(not bad, f"each system call that is not on the list kills the process or fails: {name}", *bad[:8])
     print(f"# proof: system calls tried from within the sandbox = {total}")
 
 
 def test_files(probe, tmp):
-    """An attacker that controls a parser tries to open other files."""
+    """Tests that an attacker who controls a parser cannot open other files."""
     secret = os.path.join(tmp, "secret")
     os.mkdir(os.path.join(tmp, "to"))
     out = os.path.join(tmp, "to", "out")
@@ -248,12 +248,12 @@ def test_files(probe, tmp):
         report(len(got) == 6 and all(int(e) < 0 for w, e in got if w != "read"), f"no other file can be written or created: {name}", got)
     named = shutil.copy(DUMP, tmp)
     p = sh(probe, "fdinfo", named, "-o", "prom", "-O", os.path.join(tmp, "to", "dir.prom"), env={**os.environ, "PROBE": f"open {named} {secret}"})
-    report(re.findall(r"^read (-?\d+)", p.stderr.decode(), re.M) == ["0", "-13" if closed else "0"], "a named file can be read, another one cannot", p.stderr)
+    report(re.findall(r"^read (-?\d+)", p.stderr.decode(), re.M) == ["0", "-13" if closed else "0"], "a named file can be read, another file cannot", p.stderr)
 
 
 def test_memory(probe, tmp):
-    """Tables grow in reserved memory, only perf rings can be mapped from files, and no memory can
-    be made executable."""
+    """Tests that tables grow in reserved memory, only perf rings can be mapped from files, and no
+    memory can be made executable."""
     path = os.path.join(tmp, "mapped")
     with open(path, "wb") as f:
         f.write(bytes(4096))
@@ -268,7 +268,7 @@ def test_memory(probe, tmp):
                f"{'files can be mapped, as perf rings are' if rings else 'no file can be mapped'}: {name}", got)
 
 
-# --- no filter lacks a call that a command makes --------------------------------------------------
+# --- each filter allows the calls of its command --------------------------------------------------
 
 def strict_runs(tmp):
     xml = os.path.join(tmp, "set.xml")
@@ -317,11 +317,11 @@ def test_strict(strict, prog, tmp):
         n += 1
         if p.returncode < 0 or p.returncode != sh(prog, *args, stdin=subprocess.DEVNULL).returncode:
             killed.append(f"{' '.join(args)}: {p.returncode}")
-    report(not killed, f"{n} runs make no call that their filter lacks", *killed)
+    report(not killed, f"{n} runs make no call that their filter denies", *killed)
 
 
 def test_no_kernel(prog):
-    """The filter of a container may refuse both seccomp and Landlock."""
+    """Tests runs without seccomp and Landlock, which the filter of a container may refuse."""
     p = sh(prog, "-v", "doctor", "-o", "csv")
     report(p.returncode == 0 and re.search(rb"seccomp,ok|seccomp,absent|seccomp,denied", p.stdout), "doctor reports the filter", p.stdout[-300:])
     p = sh(prog, "doctor", "--no-sandbox", "-o", "json")
@@ -358,7 +358,7 @@ def main():
             test_calls(probe, tmp)
             test_strict(variant(tmp, "strict", "sources/os/sandbox.c", "-DSANDBOX_STRICT"), PROG, tmp)
         except Lack as e:
-            skip("the programs for these tests are built", e)
+            skip("build of the programs for these tests", e)
         filt = os.path.join(tmp, "filter")
         p = sh("musl-gcc", "-static", "-O1", "-std=c11", "-D_GNU_SOURCE", f"-I{ROOT}", f"-I{ROOT}/include", "-idirafter", "/usr/include", "-idirafter",
                f"/usr/include/{platform.machine()}-linux-gnu", "-ffunction-sections", "-Wl,--gc-sections", "-o", filt,
@@ -367,7 +367,7 @@ def main():
         for line in p.stdout.decode().splitlines():
             if line.startswith(("ok", "not ok")):
                 report(line.startswith("ok"), line.split(" - ", 1)[1], p.stdout)
-        report(p.returncode == 0, "every filter is correct in an interpreter", p.stderr)
+        report(p.returncode == 0, "every filter has the expected results in an interpreter", p.stderr)
     finish()
 
 

@@ -23,17 +23,17 @@ from tap import finish, report  # noqa: E402
 
 PROG = os.path.realpath(sys.argv[1])
 for sig in (signal.SIGINT, signal.SIGHUP):
-    signal.signal(sig, signal.SIG_DFL)  # ignored in a shell's background jobs (SIGINT) and by nohup (SIGHUP)
+    signal.signal(sig, signal.SIG_DFL)  # background jobs of a shell ignore SIGINT, and programs of nohup ignore SIGHUP
 TREE = ["--proc", f"{HERE}/trees/mixed/proc", "--sys", f"{HERE}/trees/mixed/sys"]
-PATIENCE = 30  # seconds: far more than a command needs to end, for a loaded machine
+PATIENCE = 30  # seconds: far longer than a command needs to end, even on a loaded machine
 SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 LONG = "3600"
 
 
 def has_begun(p):
-    """Waits until the process has handled signals for a while, so that it is in the state to be
-    interrupted."""
-    end = time.monotonic() + 5  # a process that waits earlier is ended by the default action
+    """Waits until the process has handled signals for a while, because only then it is in the state
+    that is to be interrupted. Returns False if it has ended."""
+    end = time.monotonic() + 5  # a process that waits before it handles signals is ended by the default action
     quiet = 0
     while time.monotonic() < end and p.poll() is None:
         with open(f"/proc/{p.pid}/status", encoding="ascii") as f:
@@ -42,11 +42,11 @@ def has_begun(p):
         if quiet > 12:
             return True
         time.sleep(0.02)
-    return p.poll() is None  # signals have their default action
+    return p.poll() is None  # signals still have their default action
 
 
 class Feeder(threading.Thread):
-    """Writes head and then text, again and again if there is any, into a pipe."""
+    """Writes head into a pipe, and then text repeatedly, if there is any."""
 
     def __init__(self, fd, head, text):
         super().__init__(daemon=True)
@@ -63,8 +63,8 @@ class Feeder(threading.Thread):
 
 
 def ended(p, sig, output):
-    """Sends the signal: the seconds until the process ended, or None. Closes output, the other end
-    of its stdout."""
+    """Sends the signal. Returns the seconds until the process ended, or None. Closes output, the
+    other end of its stdout."""
     if not has_begun(p):
         return None
     t = time.monotonic()
@@ -82,7 +82,7 @@ def ended(p, sig, output):
 
 
 def case(name, args, feed=None, unread=False, sig=signal.SIGTERM):
-    """feed: (head, endless text) on standard input; unread: stdout is a pipe that is not read."""
+    """Runs a case. feed: (head, endless text) on standard input; unread: stdout is an unread pipe."""
     ours = None
     stdin, fed = os.pipe()
     stdout = subprocess.DEVNULL
@@ -136,7 +136,7 @@ def http_case():
 
 def cases(tmp):
     def fifo():
-        """A new FIFO that no other process has open."""
+        """Makes a FIFO that no other process has open."""
         nonlocal nfifos
         nfifos += 1
         os.mkfifo(f"{tmp}/fifo{nfifos}")
@@ -171,7 +171,7 @@ def cases(tmp):
     yield "plot FIFO", ["plot", fifo()], {}
     yield "plot -, endless CSV", ["plot", "-"], {"feed": (head + b"\n", rows * 20)}
     yield "plot -, endless JSON", ["plot", "-"], {"feed": (b"", json * 20)}
-    yield "plot -, an endless line", ["plot", "-"], {"feed": (head + b"\n", b"1,2,3," * 1000)}
+    yield "plot - with an endless line", ["plot", "-"], {"feed": (head + b"\n", b"1,2,3," * 1000)}
     yield "oa --replay -, no input", ["oa", "--replay", "-"], {}
     yield "oa --replay FIFO", ["oa", "--replay", fifo()], {}
     with open(f"{HERE}/oa/hsw.raw", "rb") as f:
