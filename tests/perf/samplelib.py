@@ -1,6 +1,6 @@
 # samplelib.py - the library of the tests of `gpustat sample` (t_sample*.py): the program that is
-# sampled, in each kind of binary, its symbols as nm prints them, runs of the command, and the list
-# of tests.
+# sampled, built in several kinds of binary, its symbols as nm prints them, runs of the command, and
+# the list of tests.
 # SPDX-License-Identifier: MIT
 import contextlib
 import os
@@ -21,8 +21,8 @@ TESTS = []
 KEYS = "schema kind time event cpu pid tid comm mode ip addr symbol module period callchain".split()
 LOCK = threading.Lock()
 
-# The program of all tests: its first argument selects what it does, and its functions are named
-# after what they do.
+# The program that all tests sample: its first argument selects the work, and each function is named
+# after its work.
 WORK = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -184,7 +184,7 @@ SLOTS, ALONE, PLACES = threading.Semaphore(6), threading.Lock(), 6
 
 
 def test(name, alone=False):
-    """alone: the test measures times, so that no other test may run at the same time."""
+    """Adds a test. alone: it measures times, so that no other test may run at the same time."""
     def add(f):
         def body(m):
             n = PLACES if alone else 1
@@ -203,7 +203,7 @@ def test(name, alone=False):
 # --- programs -------------------------------------------------------------------------------------
 
 def build(kind, flags):
-    """The program, built once in each kind."""
+    """Builds the program once in each kind. Returns its path."""
     with LOCK:
         if kind not in BUILT:
             folder = os.path.join(os.path.dirname(machine.PROG), "built-" + kind)
@@ -244,7 +244,7 @@ def has_perf():
 
 
 def nm(path, *more):
-    """[(address, size, name)] of functions and data that are defined."""
+    """Returns [(address, size, name)] of defined functions and data."""
     text = subprocess.run(["nm", "-S", "--defined-only", *more, path], capture_output=True, timeout=60,
                           check=False).stdout
     got = []
@@ -262,13 +262,13 @@ def address(path, name):
 
 
 def written():
-    """The event of each write to the program's `written`, 8 bytes."""
+    """Returns the event that counts writes to the program's variable `written` of 8 bytes."""
     machine.needs_breakpoints()
     return f"mem:{address(work(), 'written'):#x}/8:w"
 
 
 def loads(path):
-    """[(file offset, address, bytes in the file)] of what is loaded."""
+    """Returns [(file offset, address, bytes in the file)] of the loaded segments."""
     text = subprocess.run(["readelf", "-lW", path], capture_output=True, timeout=60, check=False).stdout.decode()
     return [tuple(int(x, 16) for x in (m[1], m[2], m[3])) for m in
             re.finditer(r"LOAD\s+0x(\w+)\s+0x(\w+)\s+0x\w+\s+0x(\w+)", text)]
@@ -293,7 +293,7 @@ SERIAL = iter(range(10**6))
 
 
 def sample(args, command=None, fmt="json", code=0, err=b"", **kw):
-    """The results of a run, in a file of their own; of JSON the records."""
+    """Runs sample with the results in a file. Returns the results, for JSON also as records."""
     path = os.path.join(os.path.dirname(machine.PROG), f"out-{next(SERIAL)}")
     r = machine.run(["sample", *args, "-o", fmt, "-O", path, *(["--", *command] if command else [])], **kw)
     text = b""
@@ -361,7 +361,7 @@ def started(args, **kw):
                 f.close()
 
 
-# --- shared by several files ----------------------------------------------------------------------
+# --- used by several files ----------------------------------------------------------------------
 
 def cycles():
     return os.path.isdir("/sys/bus/event_source/devices/cpu") or \
@@ -374,7 +374,8 @@ TRACEFS = 'mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; exec "$@"'
 
 @contextlib.contextmanager
 def writes(m, *args):
-    """A process that writes once for each byte, sampled under strace: what sends bytes, what has read so many lines, the log."""
+    """Samples a process that writes once for each byte it gets, under strace. Yields a function
+    that sends bytes, a function that reads a number of output lines, and the path of the log."""
     here()
     if not shutil.which("strace"):
         raise Skip("needs package strace")
@@ -387,7 +388,7 @@ def writes(m, *args):
                 a.stdin.write(b"x" * n)
                 a.stdin.flush()
             while not select.select([p.stdout], [], [], 0.1)[0]:
-                send(1)  # until it is there
+                send(1)  # until the event is enabled
             seen = strict(p.stdout.readline())["period"]
             while select.select([p.stdout], [], [], 1)[0]:
                 seen += strict(p.stdout.readline())["period"]
@@ -400,7 +401,7 @@ def writes(m, *args):
 
 
 def waits_of(log):
-    """Each wait with what came of it."""
+    """Returns the lines of ppoll() in the log, with their results."""
     with open(log, encoding="utf-8", errors="replace") as f:
         return [x for x in f if x.startswith("ppoll")]
 
@@ -411,7 +412,8 @@ def faults_of(pid):
 
 
 def flooded(args, out, n, until_end):
-    """Page faults into a small ring that nobody empties for a while, 1500 of them or all: what the command told, messages."""
+    """Makes n page faults while gpustat is stopped and does not empty a small ring: 1500 of them or
+    all before it continues. Returns the output of the command and the messages."""
     first = 200
     with started([*args, "-O", out, "--", work(), "touch", str(n), "20000", str(first)], stdin=subprocess.PIPE,
                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:

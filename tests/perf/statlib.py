@@ -1,6 +1,6 @@
 # statlib.py - the library of the tests of `gpustat stat` (t_stat*.py): the program that is
 # measured, runs of the command, readers of its records, and the list of tests. Tests of counts are
-# skipped where the kernel does not allow counting.
+# skipped if the kernel does not allow counting.
 # SPDX-License-Identifier: MIT
 import contextlib
 import os
@@ -23,8 +23,8 @@ DENIED = {}
 
 
 def test(name, alone=False, counts=True):
-    """alone: the test measures times, so that no other test may run at the same time. counts: the test needs a
-    kernel that permits counting."""
+    """Adds a test. alone: it measures times, so that no other test may run at the same time.
+    counts: it needs a kernel that permits counting."""
     def add(f):
         def run_it(m):
             if counts:
@@ -35,7 +35,7 @@ def test(name, alone=False, counts=True):
     return add
 
 
-# --- what is measured -----------------------------------------------------------------------------
+# --- the measured program -----------------------------------------------------------------------------
 
 SOURCE = r"""
 #define _GNU_SOURCE
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 
 
 def build_work(scratch):
-    """WORK, a static program, or the reason why there is none."""
+    """Builds WORK, a static program. Returns the reason if that fails."""
     source, prog = os.path.join(scratch, "work.c"), os.path.join(scratch, "work")
     with open(source, "w", encoding="utf-8") as f:
         f.write(SOURCE)
@@ -191,7 +191,7 @@ def work(*words):
 
 
 def denied(*args):
-    """Returns the reason why this machine does not permit such counting; "" if it does."""
+    """Returns the reason why this machine does not permit counting with these arguments, or ""."""
     if args not in DENIED:
         r = machine.run(["stat", "-j", *args])
         rows = [machine.strict(x) for x in (r.out + r.err).splitlines() if x.startswith(b"{")]
@@ -221,7 +221,7 @@ def paranoid():
         return int(f.read())
 
 
-# --- running it -----------------------------------------------------------------------------------
+# --- runs of the command -----------------------------------------------------------------------------------
 
 def stat(*args, **kw):
     return machine.run(["stat", *(str(a) for a in args)], **kw)
@@ -232,11 +232,11 @@ def rows_of(out, what=""):
     rows = parse_json(out)
     for r in rows:
         missing = [k for k in KEYS if k not in r]
-        check(not missing, f"{what} keys that are missing: {missing} of {r}")
+        check(not missing, f"{what} missing keys: {missing} of {r}")
         eq((r["schema"], r["kind"]), (1, "event"), "schema, kind")
         check(isinstance(r["event"], str) and isinstance(r["unit"], str), f"event, unit {r}")
         check((r["value"] is None) == isinstance(r["reason"], str), f"either a value or a reason: {r}")
-        # where it was enabled for no time at all, 0 is the count, and there is no share of that time
+        # an event that was never enabled has the count 0 and no share of running time
         check(not r["value"] or r["running"] is not None or "/" in r["event"] or "_time" in r["event"], f"value {r}")
         check(r["running"] is None or 0 <= r["running"] <= 100, f"running {r['running']}")
         check(1.5e9 < r["time"] < 1e11 and (r["dt"] is None or r["dt"] >= 0), f"time {r['time']}, dt {r['dt']}")
@@ -244,7 +244,7 @@ def rows_of(out, what=""):
 
 
 def measure(*args, code=0, **kw):
-    """Returns the records of a run with a command: all of stderr."""
+    """Runs stat -j. Returns the records, from stderr if a command runs."""
     r = stat("-j", *args, **kw)
     eq(r.code, code, f"exit code ({r!r})")
     return rows_of(r.err if "--" in args else r.out)
@@ -268,8 +268,9 @@ def value(rows, event):
 
 
 def driven(*args):
-    """The same without a command, with a simulated clock. Returns the records, the times until which the run waited, in seconds
-    from the first reading of the clock, and the time at its end. Events still count the time of the machine."""
+    """Runs stat -j without a command, with a simulated clock. Returns the records, the times until
+    which the run waited, in seconds from the first reading of the clock, and the time at its end.
+    Events still count the time of the machine."""
     late = {}
     if isinstance(args[-1], dict):
         *args, late = args
@@ -289,13 +290,13 @@ def within(got, low, high, what):
 
 
 def ran(row, low, what="seconds on the CPU", n=1):
-    """Checks a CPU time: at least the time by the command's own clock, except for the time that perf needs at each task switch;
-    at most the time that has passed on n CPUs."""
+    """Checks a CPU time: at least the time by the command's own clock, except for the time that
+    perf needs at each task switch; at most the time that has passed on n CPUs."""
     within(row["value"] / 1e9, 0.8 * low, n * row["dt"], what)
 
 
 class Running:
-    """A command or the program itself, ended whatever happens."""
+    """A command or the program itself, which is always ended."""
 
     def __init__(self, argv, stdin=subprocess.PIPE, err=subprocess.PIPE, **kw):
         self.p = subprocess.Popen([str(a) for a in argv], stdin=stdin, stdout=subprocess.PIPE, stderr=err, **kw)
@@ -342,7 +343,7 @@ def started(*args, **kw):
 
 
 def says(r, code, *words):
-    """Checks that the run ended with this code and one message of gpustat, with each of these words."""
+    """Checks that the run ended with this code and one message, which contains each of these words."""
     eq(r.code, code, f"exit code ({r!r})")
     text = printable(r.err)
     check(text.startswith("gpustat: ") and text.endswith("\n"), f"message {text[-200:]!r}")
@@ -352,7 +353,7 @@ def says(r, code, *words):
 
 
 def refused(argvs, code=2, command=None, clean=None):
-    """Checks that each of these is refused with a message. Reports all that are not, together."""
+    """Checks that each of these is refused with a message. Reports all others together."""
     wrong = []
     for args in argvs:
         try:
@@ -363,7 +364,7 @@ def refused(argvs, code=2, command=None, clean=None):
         except AssertionError as e:
             wrong.append(f"{str(args)[:80]}: {str(e)[:200]}")
             with contextlib.suppress(AssertionError):
-                (clean or int)()  # what this one left behind is not the next one's
+                (clean or int)()  # files of this run must not affect the next one
     check(not wrong, f"{len(wrong)} of {len(argvs)}:\n" + "\n".join(wrong))
 
 
@@ -384,7 +385,7 @@ def where():
 
 
 def offset_of(path, addr):
-    """Returns the offset in the file of an address of its program."""
+    """Returns the file offset of an address of the program."""
     with open(path, "rb") as f:
         b = f.read(65536)
     check(b[:5] == b"\x7fELF\x02", "no ELF of 64 bits")

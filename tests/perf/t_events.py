@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # t_events.py PROG - perf events by name, on the machines of tests/pmus: the attributes of each
-# event, the message for each error, files that no kernel prints; many events and the attributes
-# that the second resolver, event_eval.py, has for them; then the attributes that perf itself used,
-# if ../shared has them. Prints TAP; exit 0 if all tests pass. EVENT_SOURCE: another folder with
-# these files. SPDX-License-Identifier: MIT
+# event, the message for each error, files that no kernel prints; many events whose attributes are
+# compared with those of the second resolver, event_eval.py; then the attributes that perf itself
+# used, if ../shared has them. Prints TAP; exit 0 if all tests pass. EVENT_SOURCE: another folder
+# with the
+# files of perf. SPDX-License-Identifier: MIT
 import os
 import re
 import subprocess
@@ -24,7 +25,7 @@ SHARED = os.environ.get("EVENT_SOURCE", os.path.join(HERE, "..", "..", "shared",
 
 
 def run(sys_root, *args):
-    """Without --proc, the events that count files of /proc would be those of this machine."""
+    """Runs events. --proc is needed for the events that count files of /proc, or they would be this machine's."""
     r = subprocess.run([PROG, "events", "--sys", sys_root, "--proc", PROC, *args], capture_output=True, timeout=60, check=False)
     return r.returncode, r.stdout.decode("utf-8", "replace"), r.stderr.decode("utf-8", "replace")
 
@@ -73,9 +74,9 @@ def t_hybrid():
     got = [" ".join(x.split()[:3]) for x in out.splitlines()]
     a, c = f"{10 << 32:#x}", f"{4 << 32:#x}"
     pairs = [[f"LLC-loads type=3 config={int(x, 16) | 2:#x}", f"instructions type=0 config={int(x, 16) | 1:#x}"] for x in (a, c)]
-    report(got[:4] in (pairs[0] + pairs[1], pairs[1] + pairs[0]), "hybrid: a group for each kind of CPU, with its members together", got)
+    report(got[:4] in (pairs[0] + pairs[1], pairs[1] + pairs[0]), "hybrid: a group is resolved once for each kind of CPU, with its members together", got)
     report(sorted(got[4:6]) == ["r3c type=10 config=0x3c", "r3c type=4 config=0x3c"] and
-           got[6:] == ["cs type=1 config=0x3", f"cpu_core/cycles/ type=0 config={c}"], "hybrid: raw events for each kind of CPU; software events and those of a named PMU once", got)
+           got[6:] == ["cs type=1 config=0x3", f"cpu_core/cycles/ type=0 config={c}"], "hybrid: raw events are resolved for each kind of CPU, software events and those of a named PMU once", got)
 
 
 def t_terms():
@@ -211,9 +212,9 @@ def t_hostile():
             report(code == 2 and not out and err.startswith("gpustat: " + event + ": ") and "\x1b" not in err,
                    f"hostile files: {event}", code, out, err)
         code, out, err = run(d, "--resolve", "bad/nonl=3/,bad/ok/")
-        report(code == 0 and out.count("type=77 config=0x3 ") == 2, "hostile files: a file without a newline is valid", out, err)
+        report(code == 0 and out.count("type=77 config=0x3 ") == 2, "hostile files: a file without a final newline is valid", out, err)
         code, out, err = run(d)
-        report(code == 0 and "bad/ok/" in out and "\x1b" not in out, "hostile files: the list contains valid events and no escape sequence", code, err)
+        report(code == 0 and "bad/ok/" in out and "\x1b" not in out, "hostile files: the list contains the valid events and no escape sequence", code, err)
 
 
 def t_list():
@@ -223,14 +224,14 @@ def t_list():
     want = ["cycles", "L1-dcache-load-misses", "cpu-clock", "cpu/mem-loads/", "i915/rcs0-busy/", "uncore_imc_10/cas_count_read/",
             "rNNN", "duration_time", "sched:sched_switch"]
     at = [names.index(w) if w in names else -1 for w in want]
-    report(-1 not in at and at[:4] == sorted(at[:4]) and at[-1] == max(at), "the list: all kinds of events, tracepoints last", at)
+    report(-1 not in at and at[:4] == sorted(at[:4]) and at[-1] == max(at), "the list: has all kinds of events, with tracepoints last", at)
     report("i915/actual-frequency/" in out and re.search(r"i915/actual-frequency/ +MHz ", out) is not None, "the list: the unit M of i915 is shown as MHz")
     report(re.search(r"^cpu/TERM=N,\.\.\./ +PMU, type 4: .*\bevent=config:0-7\b", out, re.M) is not None,
-           "the list: each PMU has its type and the bits of its terms", out)
+           "the list: has the type of each PMU and the bits of its terms", out)
     _, out, _ = run(os.path.join(PMUS, "odd"), "hv_24x7*")
     report("hv_24x7/PM_READ,chip=?/" in out and "cycles" not in out, "the list: parameters are shown, and a pattern selects events", out)
     _, out, _ = run(os.path.join(PMUS, "none"), "cycles")
-    report(out == "", "the list: no hardware events without a core PMU", out)
+    report(out == "", "the list: has no hardware events without a core PMU", out)
     failures = []
     for tree in "intel", "xe", "hybrid":
         _, out, _ = run(os.path.join(PMUS, tree))
@@ -243,11 +244,11 @@ def t_list():
 
 
 def t_second():
-    """Each event that event_eval.py makes of the machines."""
+    """Compares each event that event_eval.py generates for the machines."""
     total = 0
     for tree in "intel", "xe", "hybrid", "odd", "none":
         groups = {}
-        # on hybrid machines a generic event is one for each kind of CPU: t_hybrid()
+        # on hybrid machines a generic event is resolved for each kind of CPU; see t_hybrid()
         for group, event, want in event_eval.events(os.path.join(PMUS, tree), tree != "hybrid"):
             code, out, err = run(os.path.join(PMUS, tree), "--resolve", "--", event)
             lines = out.splitlines()
@@ -256,7 +257,7 @@ def t_second():
             rows.append(None if code == 0 and err == "" and good else (event, sorted(want), out, err))
         for group, rows in groups.items():
             total += len(rows)
-            report(not any(rows), f"{tree}: {group}: {len(rows)} events as the second resolver has them", *[r for r in rows if r][:5])
+            report(not any(rows), f"{tree}: {group}: {len(rows)} events have the attributes of the second resolver", *[r for r in rows if r][:5])
     report(total >= 700, f"{total} events were compared with the second resolver")
 
 
@@ -323,5 +324,5 @@ for t in (t_names, t_hybrid, t_terms, t_probes, t_gpus, t_wrong, t_hostile, t_li
 if os.path.isdir(SHARED):
     t_shared()
 else:
-    skip("the events that perf resolved", "no ../shared/event_source")
+    skip("events that perf resolved", "no ../shared/event_source")
 finish()

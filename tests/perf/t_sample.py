@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# t_sample.py PROG - tests the records and sums of `gpustat sample`, the kinds of events, how often
-# it samples (-F, --sample-period, --limit), and how it runs a command. The programs that are
+# t_sample.py PROG - tests the records and sums of `gpustat sample`, the kinds of events, the rate
+# of sampling (-F, --sample-period, --limit), and how it runs a command. The programs that are
 # sampled have a known number of events. Prints TAP. ONLY=TEXT and TIMES=1 are as in
 # tests/machine.py.
 # SPDX-License-Identifier: MIT
@@ -34,7 +34,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 # --- records --------------------------------------------------------------------------------------
 
-@test("records: every key, times in order and within the run", True)
+@test("records: have all keys, and times in order and within the run", True)
 def _(m):
     here()
     begun = time.time()
@@ -48,15 +48,15 @@ def _(m):
     check(share > 0.7, f"{share:.0%} of the samples are in burn")
 
 
-@test("records: csv, logfmt, line and table")
+@test("records: csv, logfmt, line and table have the same samples")
 def _(m):
     here()
-    n = 300  # the first are the loader's
+    n = 300  # the first samples are of the dynamic loader
     args = ["-e", "page-faults:u", "--sample-period", "1", "--count", str(n)]
 
     def text(fmt):
         s = sample(args, [work(), "touch", "500", "1000"], fmt, code=None)
-        check(s.code in (0, 128 + signal.SIGTERM), f"{s!r}")  # after so many samples a command that has not ended is
+        check(s.code in (0, 128 + signal.SIGTERM), f"{s!r}")  # a command that still runs after this number of samples gets SIGTERM
         return s.text
     rows = parse_csv(text("csv"))
     eq(sorted({r["field"] for r in rows} & {"ip", "tid", "mode", "period", "addr"}),
@@ -73,7 +73,7 @@ def _(m):
         check(sum("touch+0x" in x for x in lines) > 0 or fmt == "table", f"{fmt}: no symbol: {lines[-1]}")
 
 
-@test("records: the comm before and after PR_SET_NAME, and after exec")
+@test("records: have the comm at the time of the sample: before and after PR_SET_NAME, and after exec")
 def _(m):
     here()
     for name in ("second", "", "a;b c", "new\nline", "\udcff\udcfe", "1234567890123456789"):
@@ -89,7 +89,7 @@ def _(m):
         eq(len({r["pid"] for r in s.recs}), 1, "one process before and after its exec")
 
 
-@test("records: children and threads are sampled, each under its own number")
+@test("records: children and threads are sampled with their own pid and tid")
 def _(m):
     here()
     s = sample(["-F", "1000"], [work(), "family", "100"])
@@ -110,7 +110,7 @@ def _(m):
     here()
     s = sample(["-F", "1000", "--no-inherit"], [work(), "family", "100"])
     me = int(re.search(rb"self (\d+)", s.out)[1])
-    eq({(r["pid"], r["tid"]) for r in s.recs}, {(me, me)}, "who was sampled")
+    eq({(r["pid"], r["tid"]) for r in s.recs}, {(me, me)}, "sampled tasks")
 
 
 @test("records: -p, -t, -C and -a")
@@ -119,13 +119,13 @@ def _(m):
     with running() as a, running() as b:
         s = sample(["-F", "500", "-p", str(a.pid), "--count", "30"])
         eq({r["pid"] for r in s.recs}, {a.pid}, "-p")
-        eq({r["comm"] for r in s.recs}, {"work"}, "comm of a process that was there before")
-        check(any(base(r["symbol"]) == "burn" for r in s.recs), "no symbols of a process that was there before")
+        eq({r["comm"] for r in s.recs}, {"work"}, "comm of a process that started before the run")
+        check(any(base(r["symbol"]) == "burn" for r in s.recs), "no symbols of a process that started before the run")
         s = sample(["-F", "500", "-p", f"{a.pid},{b.pid}", "--timeout", "1000"])
-        eq({r["pid"] for r in s.recs}, {a.pid, b.pid}, "-p of two")
+        eq({r["pid"] for r in s.recs}, {a.pid, b.pid}, "-p with two processes")
         s = sample(["-F", "500", "-t", str(b.pid), "--count", "20"])
         eq({r["tid"] for r in s.recs}, {b.pid}, "-t")
-        s = sample(["-F", "500", "-a", "--timeout", "1000"], err=None)  # on a busy machine rings may be full: that is said
+        s = sample(["-F", "500", "-a", "--timeout", "1000"], err=None)  # on a busy machine rings may be full, with a message
         got = collections.Counter(r["pid"] for r in s.recs)
         check(got[a.pid] and got[b.pid], f"-a: {got}")
         check(all(r["comm"] == "work" for r in s.recs if r["pid"] in (a.pid, b.pid)), "comm with -a")
@@ -136,7 +136,7 @@ def _(m):
 
 # --- sums -----------------------------------------------------------------------------------------
 
-@test("--summary: by comm, symbol and ip: sums, percentages, order")
+@test("--summary: sums, percentages and order by comm, symbol and ip")
 def _(m):
     here()
     n = 300
@@ -158,7 +158,7 @@ def _(m):
             eq({base(r["name"]) for r in rows}, {name}, f"names by {by}")
 
 
-@test("--summary: a mixture adds up, and agrees with line and csv")
+@test("--summary: the tables of a mixed program have the same total, also in line and csv")
 def _(m):
     here()
     recs = sample(["-F", "2000", "--summary=comm,symbol,ip"], [work(), "family", "80"]).recs
@@ -180,7 +180,7 @@ def _(m):
 
 # --- events ---------------------------------------------------------------------------------------
 
-@test("tracepoint: a sample of each switch")
+@test("tracepoint: each switch of a task is one sample")
 def _(m):
     here()
     out = m.path("out.json")
@@ -193,18 +193,18 @@ def _(m):
     with open(out, "rb") as f:
         recs = parse_json(f.read())
     check_records(recs, 0, 1e11)
-    before, after = (int(x) for x in r.stdout.split())  # those before its exec are our own; some may come after it has counted
+    before, after = (int(x) for x in r.stdout.split())  # switches before its exec are of the test; some may follow after it printed the count
     check(50 <= after - before <= len(recs) <= after + 5, f"{len(recs)} switches, of {before} .. {after}")
     eq({x["event"] for x in recs}, {"sched:sched_switch"}, "event")
-    for x in recs:  # the task that is switched from is the one that is sampled; the kernel renames it at its exec
+    for x in recs:  # the sampled task is the previous one of the switch; the kernel renames it at its exec
         f = x["field"]
         eq(f["prev_pid"], x["tid"], f"the field prev_pid of {x}")
         check(f["prev_comm"] in (x["comm"], "gpustat") and isinstance(f["next_comm"], str) and f["next_pid"] >= 0 and
               not [k for k in f if k.startswith("common_")], f"fields {f}")
-    check(sum(x["field"]["prev_state"] == 1 for x in recs) >= 50, "it slept each time")
+    check(sum(x["field"]["prev_state"] == 1 for x in recs) >= 50, "switches because the task slept")
 
 
-@test("fields of tracepoints: -f selects some or all of them, --filter compares them, and samples without them are smaller")
+@test("fields of tracepoints: -f selects some or all fields, and --filter compares them")
 def _(m):
     with tracefs(m) as (shell, path):
         def run(*args):
@@ -225,16 +225,16 @@ def _(m):
             rows = [x.replace(",", " ").split() for x in text.splitlines()]
             eq(rows[0], ["field.id", "field.args"], f"{fmt}: header")
             eq(len(rows), want, f"{fmt}: rows")
-            eq({len(x) for x in rows[1:]}, {7}, f"{fmt}: a number and six arguments in each row")
+            eq({len(x) for x in rows[1:]}, {7}, f"{fmt}: each row has a number and six arguments")
         recs = parse_json(run(*enter, "-o", "json", "-f", "tid,field.common_pid,field.id"))
         check(recs and all(x["field"]["common_pid"] == x["tid"] and set(x["field"]) == {"common_pid", "id"} for x in recs),
               f"common fields: {recs[:2]}")
         recs = parse_json(run(*enter, "-o", "json", "-f", "tid"))
         check(recs and all(set(x) == {"tid"} for x in recs), f"without fields: {recs[:2]}")
-        eq(len(parse_json(run("-e", "raw_syscalls:sys_enter", "--filter", "id == -7", "-o", "json"))), 0, "hits of no system call")
+        eq(len(parse_json(run("-e", "raw_syscalls:sys_enter", "--filter", "id == -7", "-o", "json"))), 0, "hits of a system call that does not exist")
 
 
-@test("fields of three tracepoints: those of their format files, in each sample and as columns of csv")
+@test("fields of three tracepoints: each sample and the columns of csv have the fields of their format files")
 def _(m):
     events = ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_switch"]
     with tracefs(m) as (shell, path):
@@ -266,7 +266,7 @@ def _(m):
                     eq(sorted(x["field"]), sorted(names[x["event"]]), f"fields of {x}")
 
 
-@test("page faults: each where it happened")
+@test("page faults: each sample has the address of the fault")
 def _(m):
     here()
     n = 200
@@ -276,7 +276,7 @@ def _(m):
     eq(got, [start + i * PAGE for i in range(n)], "addresses")
 
 
-@test("breakpoint: a sample of each write, no more")
+@test("breakpoint: each write is exactly one sample")
 def _(m):
     here()
     event = written()
@@ -288,7 +288,7 @@ def _(m):
         eq({r["period"] for r in s.recs}, {1}, "period")
 
 
-@test("uprobe: a sample of each call, no more")
+@test("uprobe: each call is exactly one sample")
 def _(m):
     here()
     for kind, flags in (("nopie", ["-no-pie", "-fno-pie"]), ("pie", ["-pie", "-fPIE"])):
@@ -315,7 +315,8 @@ int main(int argc, char **argv)
 
 @contextlib.contextmanager
 def tracefs(m):
-    """A shell that runs its arguments with tracefs mounted, and a program that makes so many system calls."""
+    """Yields a shell command that runs its arguments with tracefs mounted, and a program that makes
+    a given number of system calls."""
     here()
     path = m.path("syscalls")
     r = subprocess.run(["cc", "-O1", "-x", "c", "-o", path, "-"], input=SYSCALLS.encode(), check=False, capture_output=True)
@@ -328,7 +329,7 @@ def tracefs(m):
     yield shell, path
 
 
-@test("a burst: of 100 000 hits none is lost unless gpustat gets no CPU, and then each is counted; as records and as sums")
+@test("a burst of 100 000 hits: samples and counted losses add up, in records and in sums")
 def _(m):
     with tracefs(m) as (shell, path):
         out = m.path("out")
@@ -343,14 +344,15 @@ def _(m):
             os.unlink(out)
             n = sum(x["samples"] for x in parse_json(text)) if "json" in args else text.count(b"\n") - 1
             lost = int(lost.group(1)) if lost else 0
-            n -= text.count(b"lost") if "csv" in args else 0  # the records of losses are rows, too
+            n -= text.count(b"lost") if "csv" in args else 0  # records of losses are rows too
             check(100000 <= n + lost < 101000, f"{args}: {n} samples, {lost} lost")
-            # One ring holds as many, even if gpustat does not run before the command ends: all have 8 MiB.
+            # Each ring of 8 MiB has room for this number, even if gpustat does not run before the
+            # command ends.
             check(n >= 100000 // max(2, os.cpu_count()), f"{args}: {n} samples")
 
 
 def sums(shell, args, command, code=0):
-    """The JSON rows of sample --latency or --syscalls, and the messages."""
+    """Returns the JSON rows of sample --latency or --syscalls."""
     with tempfile.TemporaryDirectory() as d:
         out = os.path.join(d, "out")
         r = subprocess.run([*shell, machine.PROG, "sample", *args, "-o", "json", "-O", out, *(["--", *command] if command else [])],
@@ -367,7 +369,7 @@ def check_sums(recs, kind):
         check(abs(x["mean"] - x["total"] / x["count"]) < 2e-9 * max(1, x["count"]), f"mean of {x}")
 
 
-@test("--syscalls: each call of a command, its errors; of a process and of the machine; exit codes")
+@test("--syscalls: has each call and its errors, for a command, a process and the machine; exit codes")
 def _(m):
     with tracefs(m) as (shell, path):
         recs = sums(shell, ["--syscalls"], [path, "1000"])
@@ -375,7 +377,7 @@ def _(m):
         eq([x["total"] for x in recs], sorted((x["total"] for x in recs), reverse=True), "the longest time first")
         mine = [x for x in recs if x["name"] == "getppid"]
         eq([(x["count"], x["errors"]) for x in mine], [(1000, 0)], f"getppid in {[x['name'] for x in recs]}")
-        check("exit_group" not in [x["name"] for x in recs], "a call that never returns")
+        check("exit_group" not in [x["name"] for x in recs], "a row for a call that never returns")
         recs = sums(shell, ["--syscalls"], ["sh", "-c", "cat /nonexistent/file; exit 3"], 3)
         failed = [x for x in recs if x["name"] in ("open", "openat") and x["errors"] > 0]
         check(failed and all(x["errors"] <= x["count"] for x in recs), f"an open that failed, in {recs}")
@@ -391,7 +393,7 @@ def _(m):
                 a.kill()
 
 
-@test("--latency: each wait of a command and its children, and of a running process, in each format")
+@test("--latency: has each wait of a command and its children, and of a running process, in each format")
 def _(m):
     with tracefs(m) as (shell, _path):
         recs = sums(shell, ["--latency"], [work(), "sleep", "50"])
@@ -414,7 +416,7 @@ def _(m):
             check(r.returncode == 0 and re.search(first, r.stderr), f"{fmt}: {r.stderr!r}")
 
 
-@test("events that come faster than they are read: --count, --timeout and a signal end it")
+@test("--count, --timeout and a signal end a run with events that occur faster than they are read")
 def _(m):
     with tracefs(m) as (shell, path):
         out = m.path("out.json")
@@ -436,7 +438,7 @@ def _(m):
                 a.kill()
 
 
-@test("a sample that comes again is the same record at another time: JSON, CSV, sums")
+@test("repeated samples have the same record with another time: JSON, CSV, sums")
 def _(m):
     here()
     event, n = ["-e", written()], 5000
@@ -445,7 +447,7 @@ def _(m):
     times = [r.pop("time") for r in recs]
     check(times == sorted(times) and len(set(times)) > n // 2, f"times {times[:3]}, {len(set(times))} different ones")
     few = [{k: v for k, v in r.items() if k not in ("cpu", "pid", "tid", "ip", "symbol")} for r in recs]
-    check(all(r == few[0] for r in few), "the other keys")
+    check(all(r == few[0] for r in few), "values of the other keys")
     for args in (["-o", "csv"], ["-o", "csv", "-f", "time,comm,addr"], ["-o", "csv", "-f", "comm,time"], ["-o", "json", "--time", "iso"],
                  ["-o", "json", "--time", "mono"], ["-o", "csv", "--time", "none"]):
         out = m.path("out")
@@ -464,7 +466,7 @@ def _(m):
     eq({(r["by"], r["samples"]) for r in sums}, {("symbol", n), ("comm", n)}, "sums")
 
 
-@test("breakpoints, uprobes: each hit is a sample unless -F or -c is given")
+@test("breakpoints, uprobes: each hit is a sample, unless -F or -c is given")
 def _(m):
     here()
     path, event = work(), written()
@@ -479,7 +481,7 @@ def _(m):
     check(0 < len(s.recs) < 1000, f"-F: {len(s.recs)} samples of 2000 hits")
 
 
-@test("groups: the values of all members in each sample")
+@test("groups: each sample has the values of all members")
 def _(m):
     here()
     s = sample(["-F", "2000", "-e", "{cpu-clock,page-faults}:S"], [work(), "group", "2000", "60000"])
@@ -489,7 +491,7 @@ def _(m):
         eq(sorted(r["group"]), ["cpu-clock", "page-faults"], "members")
         eq(r["event"], "cpu-clock", "only the leader samples")
         for k, v in r["group"].items():
-            # each CPU has counters of its own
+            # each CPU has separate counters
             check(isinstance(v, int) and v >= last.get((k, r["cpu"]), 0), f"{k}: {v} after {last.get((k, r['cpu']))}")
             last[k, r["cpu"]] = v
     faults = int(s.out.split()[1])
@@ -497,7 +499,7 @@ def _(m):
          "page faults in the last samples")
 
 
-@test("several events at once, each under its own name")
+@test("several events at once: each sample has the name of its event")
 def _(m):
     here()
     event = written()
@@ -510,7 +512,7 @@ def _(m):
 
 # --- how many, how often --------------------------------------------------------------------------
 
-@test("--limit: so many samples of each event and task, then none")
+@test("--limit: each event and task has this number of samples, then none")
 def _(m):
     here()
     for n in (1, 5, 50):
@@ -527,19 +529,19 @@ def _(m):
     eq(len(s.recs), 3, "samples of writes")
 
 
-@test("--limit with --delay: neither before its time nor more than that", True)
+@test("--limit with --delay: no sample before the delay, and no more than the limit after it", True)
 def _(m):
     here()
     with running() as a:
         args = ["-F", "1000", "--limit", "5", "-p", str(a.pid), "--timeout", "1500"]
-        eq(len(sample([*args, "-D", "-1"]).recs), 0, "samples of what is never switched on")
+        eq(len(sample([*args, "-D", "-1"]).recs), 0, "samples of an event that is never enabled")
         begun = time.time()
         recs = sample([*args, "-D", "100"]).recs
         eq(len(recs), 5, "samples after a delay")
         check(recs[0]["time"] > begun + 0.1, f"the first comes {recs[0]['time'] - begun:.3f} s after the start")
 
 
-@test("--reset-on-overflow: the values are the group's counts since the last sample")
+@test("--reset-on-overflow: the values are counts of the group since the last sample")
 def _(m):
     here()
     s = sample(["-F", "1000", "-e", "{cpu-clock,page-faults}:S", "--reset-on-overflow"],
@@ -555,30 +557,30 @@ def carta(seed, n):
         yield seed
 
 
-@test("--sample-period: of events that software counts, one in so many")
+@test("--sample-period N: one sample for N events of a software counter")
 def _(m):
     here()
     n, event = 700, written()
     for period in (2, 7, 100):
         s = sample(["-e", event, "--sample-period", str(period)], [work(), "write", str(n)])
-        # on a busy virtual machine one write of 700 was seen to be lost on the way to the kernel
+        # on a busy virtual machine the kernel sometimes misses one write of 700
         check(0 <= n // period - len(s.recs) <= 1 and {r["period"] for r in s.recs} == {period},
               f"{len(s.recs)} samples of {n} writes, one in {period}")
         s = sample(["-e", "page-faults:u", "--sample-period", str(period)], [work(), "touch", str(n), "100"])
         near(len(s.recs), (n + 60) / period, 1 + 30 / period, f"samples of page faults, one in {period}")
-    # on one CPU: the events of two CPUs would each have a rest of hits without a sample
+    # on one CPU, because each CPU has a remainder of hits without a sample
     rows = sample(["-e", event, "--sample-period", "7", "--summary=symbol"],
                   ["taskset", "-c", str(min(os.sched_getaffinity(0))), work(), "write", str(n)]).recs
-    eq([(r["name"], r["samples"], r["period"]) for r in rows], [("write_it", 100, 700)], "sum of one in 7")
+    eq([(r["name"], r["samples"], r["period"]) for r in rows], [("write_it", 100, 700)], "sum with one sample for 7 writes")
 
 
 def gaps(recs):
-    """ns between samples, the first excepted."""
+    """Returns the ns between samples, without the first interval."""
     times = [r["time"] for r in recs]
     return [round((b - a) * 1e9) for a, b in zip(times[1:], times[2:])]
 
 
-@test("--period-random: periods vary within the mask, by the generator of the seed", True)
+@test("--period-random: periods vary within the mask, as the generator with this seed determines", True)
 def _(m):
     here()
     p, mask, seed = 2000000, 0x1fffff, 42
@@ -586,14 +588,14 @@ def _(m):
     s = sample(args, [work(), "burn", "400"])
     real = gaps(s.recs)
     long = sum(x > p + mask // 4 for x in real)
-    check(len(real) > 60 and long > len(real) // 4, f"{long} of {len(real)} samples come later than the least period")
+    check(len(real) > 60 and long > len(real) // 4, f"{long} of {len(real)} intervals are longer than the shortest period")
     periods = {r["period"] for r in s.recs}
     check(len(periods) > 5, f"{len(periods)} different periods of {len(s.recs)}: {sorted(periods)[:5]}")
     check(all(p <= x <= p + mask for x in periods), f"periods outside the mask: {sorted(periods)[:5]}")
-    eq(periods - {p} - {p + (x & mask) for x in carta(seed, 2000)}, set(), "periods that are not the generator's")
+    eq(periods - {p} - {p + (x & mask) for x in carta(seed, 2000)}, set(), "periods that the generator does not produce")
 
 
-@test("--long-period after a full ring, --short-period otherwise", True)
+@test("--long-period is used after a full ring, --short-period otherwise", True)
 def _(m):
     here()
     first, long, short = 1000000, 3000000, 500000
@@ -602,19 +604,19 @@ def _(m):
     for more, after in (([], short), (["--wakeup", "1"], long), (["--watermark", "1", "--wakeup", "2000"], short)):
         s = sample([*args, *more], [work(), "burn", "500"])
         last = gaps(s.recs)[-40:]
-        check(sum(last) > 0.8 * after * len(last), f"ns between the last samples {more}, which load can only make longer: {last}")
+        check(sum(last) > 0.8 * after * len(last), f"ns between the last samples {more}, which can only be longer on a loaded machine: {last}")
         periods = collections.Counter(r["period"] for r in s.recs)
         check(set(periods) <= {first, short, long} and periods[after] > 20, f"{more}: periods in the samples {periods}")
-        check(after != short or not periods[long], f"{more}: woken, by no ring that was full: {periods}")
+        check(after != short or not periods[long], f"{more}: woken up although no ring was full: {periods}")
 
 
-@test("--wakeup 1: lines come at once; without it, soon")
+@test("--wakeup 1: each sample is printed at once; without it within 0.2 s")
 def _(m):
     with writes(m, "--wakeup", "1") as (send, lines, log):
-        for _ in range(5):  # each comes, though there is no other sample after it
+        for _ in range(5):  # each is printed although no sample follows
             send(1)
             lines(1)
-    check(any("POLLIN" in x.rpartition(" = ")[2] for x in waits_of(log)), "the ring wakes nobody")
+    check(any("POLLIN" in x.rpartition(" = ")[2] for x in waits_of(log)), "the ring never ended a wait")
     with writes(m) as (send, lines, log):
         for _ in range(3):
             send(1)
@@ -624,7 +626,7 @@ def _(m):
         check(t and int(t[1]) == 0 and int(t[2]) <= 2e8, f"a wait of 0.2 s at most: {x}")
 
 
-@test("--count N and --timeout stop it")
+@test("--count N and --timeout end the run")
 def _(m):
     here()
     with running() as a:
@@ -643,22 +645,22 @@ def _(m):
             p.to_end()
         eq(p.code, 0, f"exit code ({p.err!r})")
         near((p.now - p.began) / 1e9, 0.3, 0.001, "seconds")
-    s = sample(["-F", "1000", "--count", "5"], [work(), "burn", "600000"], code=None, timeout=60)  # it does not wait for the command
+    s = sample(["-F", "1000", "--count", "5"], [work(), "burn", "600000"], code=None, timeout=60)  # the run does not wait for the command
     eq(len(s.recs), 5, "samples of a command with -c 5")
     sample(["-F", "1000", "--timeout", "200"], [work(), "burn", "600000"], code=None, timeout=60)
 
 
 # --- the command and its control ------------------------------------------------------------------
 
-@test("--control stops it, -a with a command ends with the command", True)
+@test("--control ends the run; -a with a command ends with the command", True)
 def _(m):
     here()
     s = sample(["-a", "-F", "500"], ["sleep", "0.3"], timeout=60)
-    check(s.recs, "no samples beside a command")
+    check(s.recs, "no samples of the machine while a command runs")
     ours, theirs = os.pipe()
     heard, said = os.pipe()
     with running() as a:
-        ran = [cpu_of(a.pid)]  # before and after each word
+        ran = [cpu_of(a.pid)]  # CPU times before and after each word
 
         def say(word):
             ran.append(cpu_of(a.pid))
@@ -697,7 +699,7 @@ def _(m):
     eq(r.code, 2, f"no command ({r!r})")
 
 
-@test("SIGINT and SIGTERM to us reach the command, and the results still come")
+@test("SIGINT and SIGTERM to gpustat are passed to the command, and the results are printed")
 def _(m):
     here()
     for sig in (signal.SIGINT, signal.SIGTERM):
@@ -722,7 +724,7 @@ def _(m):
             eq(p.returncode, 0, f"exit code of -p after {sig!r} ({err!r})")
 
 
-@test("the command's own output is its own")
+@test("the command keeps its standard streams")
 def _(m):
     here()
     r = machine.run(["sample", "-F", "1000", "-o", "json", "--", "sh", "-c", "echo out; echo err >&2; cat"],
@@ -755,7 +757,7 @@ def _(m):
                     with open(group + "/cgroup.procs", "w", encoding="ascii") as f:
                         f.write(str(a.pid))
                     s = sample(["-F", "500", "-G", os.path.basename(group), "--count", "20"])
-                    eq({r["pid"] for r in s.recs}, {a.pid}, "who is in the cgroup")
+                    eq({r["pid"] for r in s.recs}, {a.pid}, "sampled processes of the cgroup")
                     with open(root + "/cgroup.procs", "w", encoding="ascii") as f:
                         f.write(str(a.pid))
                 finally:
@@ -765,7 +767,7 @@ def _(m):
             break
 
 
-@test("many short processes: none is misnamed")
+@test("many short processes: each sample has the right comm")
 def _(m):
     here()
     s = sample(["-F", "5000"],
@@ -779,7 +781,7 @@ def _(m):
     eq({r["comm"] for r in s.recs} - {"sh", "dash", "true", "work", "gpustat", "bash"}, set(), "comms")
 
 
-@test("--live: a screen until q or a signal; the terminal is as it was, also a narrow one")
+@test("--live: shows a screen until q or a signal, and restores the terminal, also a narrow one")
 def _(m):
     here()
     for size, end in (((24, 80), b"q"), ((6, 30), signal.SIGTERM)):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# t_sample_errors.py PROG - tests `gpustat sample` where something fails: lost samples are counted
-# and reported, an unprivileged user gets samples or a reason, invalid options are refused,
-# processes and outputs may vanish. Prints TAP. ONLY=TEXT and TIMES=1 are as in tests/machine.py.
+# t_sample_errors.py PROG - tests `gpustat sample` with failures: lost samples are counted and
+# reported, an unprivileged user gets samples or a reason, invalid options are refused, processes
+# and outputs may vanish. Prints TAP. ONLY=TEXT and TIMES=1 are as in tests/machine.py.
 # SPDX-License-Identifier: MIT
 import os
 import re
@@ -36,11 +36,11 @@ def check_losses(recs, said, n, faults):
     times = [r["time"] for r in recs]
     eq(times, sorted(times), "order")
     eq(shown, said, "lost in the records and in the message")
-    check(not any(r["period"] or r.get("group") for r in recs if r.get("lost")), "what was lost has a period, or a group's values")
+    check(not any(r["period"] or r.get("group") for r in recs if r.get("lost")), "a record of a loss has a period or the values of a group")
     check(n <= got + shown <= faults + 200, f"{got} samples and {shown} lost of {n} to {faults} page faults")
 
 
-@test("lost: counted in the records and in the message")
+@test("lost samples are counted in the records and in the message")
 def _(m):
     here()
     n = 6000
@@ -58,18 +58,18 @@ def _(m):
     check(said > 0, "none lost")
 
 
-@test("lost: a ring of one page is emptied as soon as it is half full")
+@test("no sample is lost in a ring of one page, because it is emptied when it is half full")
 def _(m):
     with writes(m, "-m", "1") as (send, lines, log):
-        for _ in range(30):  # of what has room in it, none is lost, however many there are in all
+        for _ in range(30):  # samples that fit into the ring are never lost, however many there are in total
             send(40)
             eq([r.get("lost") for r in lines(40)], [None] * 40, "lost")
     woken = sum("POLLIN" in x.rpartition(" = ")[2] for x in waits_of(log))
-    check(woken >= 10, f"of 30 times that it was half full it woke us {woken} times")
+    check(woken >= 10, f"a half full ring ended a wait {woken} times of 30")
 
 
 def cost_of(args):
-    """Its exit code, messages and CPU time."""
+    """Runs the program. Returns its exit code, messages and CPU time."""
     p = subprocess.Popen([machine.PROG, *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     timer = threading.Timer(60, p.kill)
     timer.start()
@@ -81,12 +81,12 @@ def cost_of(args):
     return p.returncode, err, used.ru_utime + used.ru_stime
 
 
-@test("10 kHz for two seconds: nothing is lost, and it costs little", True)
+@test("10 kHz for two seconds: no sample is lost, and gpustat uses less than 0.2 s of CPU time", True)
 def _(m):
     here()
     out = m.path("out")
     with running() as a:
-        # without the kernel, whose symbols take some 50 ms to read
+        # not of the kernel, because reading its symbols takes about 50 ms
         args = ["sample", "-e", "cpu-clock:u", "-F", "10000", "-m", "1024", "-p", str(a.pid), "-o", "json", "-O", out, "--timeout"]
         start = min(cost_of([*args, "10"])[2] for _i in range(3))
         os.unlink(out)
@@ -97,7 +97,7 @@ def _(m):
         recs = parse_json(f.read())
     eq((code, err), (0, b""), "exit code, messages")
     eq(sum(r.get("lost") or 0 for r in recs), 0, "lost")
-    print(f"# {len(recs)} samples of {ran:.2f} s of its CPU time; we took {start * 1000:.0f} ms to start, then "
+    print(f"# {len(recs)} samples of {ran:.2f} s of CPU time; gpustat used {start * 1000:.0f} ms to start, then "
           f"{(cost - start) / 2:.1%} of a core", flush=True)
     check(5000 * ran < len(recs) < 10000 * most_by_perf(ran), f"{len(recs)} samples of {ran:.2f} s at 10 kHz")
     check(cost - start < 0.2, f"{cost:.2f} s of CPU time, {start:.2f} s of it to start")
@@ -122,7 +122,7 @@ def _(m):
     check(len(recs) > 30, f"{len(recs)} samples")
     eq({x["mode"] for x in recs}, {"user"}, "mode")
     check(any(base(x["symbol"]) == "burn" for x in recs), "no symbols")
-    # without an event of its own choice it must find one that is allowed
+    # without -e it must choose an event that is allowed
     r = machine.run(["sample", "-F", "1000", "-o", "json", "--", work(), "burn", "100"], nobody=True)
     eq(r.code, 0, f"exit code without -e ({r!r})")
     check(len([x for x in r.err.splitlines() if x.startswith(b"{")]) > 30, f"samples without -e: {r!r}")
@@ -148,10 +148,10 @@ def _(m):
     check(len(s) > 20, f"{len(s)} samples with rings that are too large")
 
 
-@test("user nobody: with RLIMIT_MEMLOCK 0 all CPUs have a ring, also for bursts of two events")
+@test("user nobody: with RLIMIT_MEMLOCK 0 all CPUs have a ring, also with two events")
 def _(m):
     paranoid()
-    # the limit is that of a user: one who has no other rings
+    # the limit is per user: the test needs a user without other rings
     user = {"nobody": False, "user": 23456, "group": 23456, "extra_groups": []} if os.getuid() == 0 else {}
     s = sample_nobody(["-e", "page-faults:u,minor-faults:u", "--sample-period", "10"], **user,
                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0)))
@@ -166,7 +166,7 @@ def sample_nobody(args, **kw):
 
 # --- bad input ------------------------------------------------------------------------------------
 
-@test("bad input: each invalid argument is refused with one line that has the reason")
+@test("bad input: each invalid argument is refused with a message of one line that has the reason")
 def _(m):
     here()
     for args, code, words in [
@@ -191,26 +191,26 @@ def _(m):
         check(r.err.count(b"\n") == 1 and r.err.startswith(b"gpustat: ") and len(r.err) < 1000,
               f"{args[0]} {args[-1][:40]}: message {r.err[:300]!r}")
         for w in words:
-            check(w.encode() in r.err, f"{args[0]} {args[-1][:40]}: no word of {w}: {r.err!r}")
+            check(w.encode() in r.err, f"{args[0]} {args[-1][:40]}: no {w} in the message: {r.err!r}")
 
 
-@test("bad input: -F above perf_event_max_sample_rate names it")
+@test("bad input: the message about -F above perf_event_max_sample_rate names this limit")
 def _(m):
     here()
     r = machine.run(["sample", "-F", "10000000", "--", "true"], timeout=60)
     check(r.code in (2, 4) and b"perf_event_max_sample_rate" in r.err, f"{r!r}")
 
 
-@test("bad input: virtual events cannot be sampled, and it says so")
+@test("bad input: a message says that virtual events cannot be sampled")
 def _(m):
     here()
     for args in (["-e", "proc/ctxt/", "--", "true"], ["-e", "cpu-clock", "-e", "proc/ctxt/", "--", "true"],
                  ["-e", "proc/ctxt/", "-a", "--timeout", "100"]):
         r = machine.run(["sample", *args], timeout=60)
-        check(b"proc/ctxt/" in r.err or b"can be sampled" in r.err, f"{args}: no word of it: {r!r}")
+        check(b"proc/ctxt/" in r.err or b"can be sampled" in r.err, f"{args}: no message about it: {r!r}")
 
 
-@test("bad input: events that count but cannot sample are named")
+@test("bad input: a message names the events that can be counted but not sampled")
 def _(m):
     here()
     if not os.path.isdir("/sys/bus/event_source/devices/msr"):
@@ -219,7 +219,7 @@ def _(m):
         r = machine.run(["sample", *args], timeout=60)
         check(r.code in (2, 4) and b"msr/tsc/" in r.err, f"{args}: {r!r}")
     r = machine.run(["sample", "-e", "cpu-clock", "-e", "msr/tsc/", "-F", "1000", "--", work(), "burn", "30"], timeout=60)
-    check(b"msr/tsc/" in r.err, f"one of two cannot be sampled, no word of it: {r!r}")
+    check(b"msr/tsc/" in r.err, f"one of two events cannot be sampled, and no message names it: {r!r}")
 
 
 @test("bad input: if one of two events cannot be opened, the message names that event")
@@ -230,10 +230,10 @@ def _(m):
     r = machine.run(["sample", "-e", "cpu-clock", "-e", "cycles", "-F", "1000", "--", work(), "burn", "30"], timeout=60)
     check(r.code == 0 and b"cycles" in r.err.replace(b"cpu-clock", b""), f"{r!r}")
     s = sample(["-e", "cpu-clock,cycles", "-F", "1000", "-q"], [work(), "burn", "50"])
-    check(s.recs, "nothing of the event that can be had")
+    check(s.recs, "no samples of the event that can be opened")
 
 
-@test("bad input: formats and sums that exclude each other")
+@test("bad input: formats and sums that exclude each other are refused")
 def _(m):
     here()
     for args in (["-o", "folded", "--summary=comm"], ["-o", "perfdata", "-O", m.path("x"), "--summary"],
@@ -251,7 +251,7 @@ def _(m):
     check(r.code != 0 and b"4000" in r.err, f"no such CPU: {r!r}")
 
 
-@test("ulimit -v 16384: samples are written, and no message names the samples that come again")
+@test("ulimit -v 16384: samples are written, and no message mentions the table of repeated samples")
 def _(m):
     here()
     out = m.path("out.json")
@@ -284,7 +284,7 @@ def _(m):
     z.wait()
 
 
-@test("more threads than descriptors: it says so")
+@test("more threads than descriptors: a message says so")
 def _(m):
     here()
     go = threading.Event()
@@ -299,13 +299,13 @@ def _(m):
                                timeout=60, check=False)
             said = re.search(rb"descriptor|open files", r.stderr)
             check(said or hard > soft,
-                  f"limits {soft}, {hard}: some are not sampled, no word of it: exit {r.returncode}, {r.stderr!r}")
+                  f"limits {soft}, {hard}: some threads are not sampled without a message: exit {r.returncode}, {r.stderr!r}")
             check(said or r.stdout, f"limits {soft}, {hard}: no samples, no message")
     finally:
         go.set()
 
 
-@test("an output that is closed, full or broken")
+@test("an output that is closed, full or broken ends the run with a message")
 def _(m):
     here()
     with running() as a:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# t_sample_headers.py PROG - tests what the files of `gpustat sample -o perfdata` say about the
-# machine, the events and the files: a reader written from the description of the format
-# (tools/perf/Documentation/perf.data-file-format.txt of Linux) takes each byte of them, and
-# perf's own commands print the same as for a file of perf record. Prints TAP.
-# ONLY=TEXT and TIMES=1 are as in tests/machine.py.
+# t_sample_headers.py PROG - tests the headers in files of `gpustat sample -o perfdata`, about the
+# machine, the events and the sampled files: a reader written from the description of the format
+# (tools/perf/Documentation/perf.data-file-format.txt of Linux) reads every byte of them, and perf's
+# own commands print the same as for a file of perf record. Prints TAP. ONLY=TEXT and TIMES=1 are as
+# in tests/machine.py.
 # SPDX-License-Identifier: MIT
 import os
 import re
@@ -26,7 +26,7 @@ MISC_BUILD_ID = 1 << 14
 
 
 class Reader:
-    """Takes bytes from the front; what is not taken at the end is an error."""
+    """Takes bytes from the front; bytes that are left at the end are an error."""
 
     def __init__(self, b, what):
         self.b, self.at, self.what = b, 0, what
@@ -92,7 +92,7 @@ BODIES = {
 
 
 class File:
-    """A perf.data: attrs [(attr, ids)], records [(type, misc, body)], features {name: value}."""
+    """A parsed perf.data: attrs [(attr, ids)], records [(type, misc, body)], features {name: value}."""
 
     def __init__(self, path):
         with open(path, "rb") as f:
@@ -131,7 +131,7 @@ class File:
         for i in numbers:
             name = NAMES[i]
             offset, n = table.num("Q"), table.num("Q")
-            eq(offset, last, f"{name} begins where the feature before ends")
+            eq(offset, last, f"{name} begins at the end of the feature before it")
             last = offset + n
             r = Reader(self.part(offset, n), name)
             self.features[name] = r.end(BODIES.get(name, lambda r, _: r.string())(r, cpus))
@@ -139,7 +139,7 @@ class File:
         eq(last, len(self.b), "the last feature ends the file")
 
     def maps(self):
-        """[(pid, address, bytes, build ID or None, name)] of MMAP and MMAP2."""
+        """Returns [(pid, address, bytes, build ID or None, name)] of MMAP and MMAP2."""
         got = []
         for kind, misc, b in self.records:
             if kind in (1, 10):
@@ -163,13 +163,13 @@ def notes(path):
 
 
 def with_id(m, seed):
-    """The program with a build ID, at a path of its own."""
+    """Builds the program with a build ID, at another path. Returns the path."""
     path = m.path("program")
     shutil.copy(build("id" + seed, ["-no-pie", "-fno-pie", "-Wl,--build-id=0x" + seed * 20]), path)
     return path
 
 
-@test("headers: each byte of the file is as perf.data-file-format.txt describes")
+@test("headers: each byte of the file conforms to perf.data-file-format.txt")
 def _(m):
     here()
     path = m.path("perf.data")
@@ -183,7 +183,7 @@ def _(m):
         eq(had["CMDLINE"][1:], ["sample", *args, "-o", "perfdata", "-O", path, "--", work(), "burn", "50"], "command line")
         check(had["VERSION"].startswith("gpustat "), had["VERSION"])
         eq(had["NRCPUS"][1], os.sysconf("SC_NPROCESSORS_ONLN"), "CPUs online")
-        eq([(e[1], e[2]) for e in had["EVENT_DESC"]], f.attrs, "attributes and IDs, twice in the file")
+        eq([(e[1], e[2]) for e in had["EVENT_DESC"]], f.attrs, "attributes and IDs, which are twice in the file")
         eq(had.get("GROUP_DESC"), [("{anon_group}", 0, 2)] if ":S" in args[3] else None, "groups")
         times = [struct.unpack_from("=Q", b, at)[0] for at, b in samples_with_time(f)]
         eq(had["SAMPLE_TIME"], (min(times), max(times)), "times of the first and the last sample")
@@ -192,7 +192,7 @@ def _(m):
 
 
 def samples_with_time(f):
-    """[(offset of the time, body)] of the samples: IDENTIFIER, IP, TID are before it."""
+    """Returns [(offset of the time, body)] of the samples; IDENTIFIER, IP and TID are before the time."""
     kind = struct.unpack_from("=Q", f.attrs[0][0], 24)[0]
     at = 8 * bin(kind & (1 << 16 | 1 | 2)).count("1")
     return [(at, b) for t, _misc, b in f.records if t == 9]
@@ -213,7 +213,7 @@ def _(m):
     check(any("clockid: monotonic" in x for x in perf_header(path)), "the clock")
 
 
-@test("build IDs: of the command, its libraries and the kernel, as readelf and perf print them")
+@test("build IDs: those of the command, its libraries and the kernel equal the output of readelf and perf")
 def _(m):
     here()
     path, program = m.path("perf.data"), with_id(m, "a1")
@@ -225,14 +225,14 @@ def _(m):
         if name.startswith("/"):
             eq(ident, notes(name), f"the build ID of {name}")
     kernel = [x for x in f.maps() if x[4] == "[kernel.kallsyms]_text"]
-    eq([x[0] for x in kernel], [-1], "the kernel's record")
+    eq([x[0] for x in kernel], [-1], "pids of the kernel's record")
     check(not os.path.exists("/sys/kernel/notes") or kernel[0][3], "the kernel's build ID")
     if shutil.which("perf"):
         r = subprocess.run(["perf", "buildid-list", "-i", path], capture_output=True, timeout=60, check=False)
         check(f"{'a1' * 20} {program}".encode() in r.stdout, f"perf buildid-list: {r.stdout}")
 
 
-@test("build IDs: files of tasks that started before the run have them, with -p and -a")
+@test("build IDs: with -p and -a, files of tasks that started before the run have them")
 def _(m):
     here()
     path, program = m.path("perf.data"), with_id(m, "b2")
@@ -260,7 +260,7 @@ def _(m):
     check(" burn" not in text and f"[unknown] ({program})" in text, f"no names of another binary: {text[:300]}")
 
 
-@test("build IDs: before Linux 5.12 they are in the header")
+@test("build IDs: on kernels before Linux 5.12 they are in the header")
 def _(m):
     here()
     path, program, cpu = m.path("perf.data"), with_id(m, "e5"), str(min(os.sched_getaffinity(0)))
@@ -276,7 +276,7 @@ def _(m):
             raise Skip("this strace injects no ranges of errors")
         eq((r.returncode, r.stderr), (0, b""), "exit code, messages")
         if not any(kind == 10 and misc & MISC_BUILD_ID for kind, misc, _b in File(path).records):
-            break  # no other program's event, which asks for build IDs, left its marks in the records
+            break  # no event of another program that requests build IDs changed the records
     else:
         raise Skip("another program samples with build IDs")
     f = File(path)

@@ -23,11 +23,11 @@ from samplelib import (BOTH, TRACEFS, build, file_offset, flooded, has_perf,  # 
 # --- perf.data ------------------------------------------------------------------------------------
 
 def triples(text):
-    """Counter of (comm, symbol) of perf script -F comm,ip,sym."""
+    """Counts (comm, symbol) in the output of perf script -F comm,ip,sym."""
     return collections.Counter(re.sub(r" +[0-9a-f]+ ", "|", x.strip(), count=1) for x in text.splitlines() if x.strip())
 
 
-@test("perfdata: perf script has each sample, with our comm and symbols")
+@test("perfdata: perf script prints each sample with its comm and symbol")
 def _(m):
     has_perf()
     path, event = m.path("perf.data"), written()
@@ -50,7 +50,7 @@ def _(m):
     check(known > 0.9 * sum(got.values()) > 5, f"kernel symbols in perf: {got.most_common(5)}")
 
 
-@test("perfdata: perf report takes it; several events, groups, chains")
+@test("perfdata: perf report reads files with several events, groups and call chains")
 def _(m):
     has_perf()
     path = m.path("perf.data")
@@ -63,7 +63,7 @@ def _(m):
         eq(r.returncode, 0, f"{args}: perf report: {r.stderr[-300:]!r}")
         check(b"burn" in r.stdout, f"{args}: no burn in perf report: {r.stdout[-600:]!r} {r.stderr[-300:]!r}")
         bad = [x for x in r.stderr.splitlines() if b"arning" in x or b"rror" in x]
-        eq(bad, [], f"{args}: what perf report says")
+        eq(bad, [], f"{args}: messages of perf report")
         got = perf_script(path, "-F", "comm,tid,event")
         names = {x.strip().rsplit(None, 2)[0].strip() for x in got.splitlines() if "cpu-clock" in x}
         if "--no-inherit" not in args and "-g" not in args:
@@ -71,7 +71,7 @@ def _(m):
 
 
 def sample_sizes(path):
-    """The sizes of the samples of a perf.data."""
+    """Returns the sizes of the samples of a perf.data."""
     with open(path, "rb") as f:
         b = f.read()
     at, n = struct.unpack_from("=2Q", b, 40)
@@ -83,7 +83,7 @@ def sample_sizes(path):
     return +sizes
 
 
-@test("perfdata: a sample of known tasks has perf's 40 bytes, and no timer ends a wait for them")
+@test("perfdata: a sample of known tasks has 40 bytes as in perf, and no timer ends a wait for samples")
 def _(m):
     here()
     path, log = m.path("perf.data"), m.path("strace.log")
@@ -106,7 +106,7 @@ def _(m):
             perfdata(["-F", "500", *args, "--timeout", "1000"], None, path)
             lines = [x.split() for x in perf_script(path, "-F", "comm,pid,ip,sym").splitlines() if x.strip()]
             got = collections.Counter(x[3] for x in lines if x[0] == "work" and x[1] == str(a.pid))
-            check(got["burn"] > 0, f"{args}: samples of a process that was there before: {got}")
+            check(got["burn"] > 0, f"{args}: samples of a process that started before the run: {got}")
 
 
 @test("perfdata: uprobes")
@@ -131,13 +131,13 @@ def _(m):
     text = perf_script(out, "-F", "tid,event,trace")
     switches = re.findall(r"^ *(\d+) +sched:sched_switch: +prev_comm=(\S+) prev_pid=(\d+) prev_prio=\d+ prev_state=(\S+) "
                           r"==> next_comm=.+ next_pid=\d+ next_prio=\d+$", text, re.M)
-    eq(len(switches), text.count("sched:sched_switch"), "switches whose fields perf script has")
+    eq(len(switches), text.count("sched:sched_switch"), "switches with fields in perf script")
     check(sum(x[3] == "S" for x in switches) >= 20 and all(x[0] == x[2] for x in switches), f"switches {switches[:3]}")
     exits = re.findall(r"^ *\d+ +raw_syscalls:sys_exit: +NR (\d+) = (-?\d+)$", text, re.M)
     check(len(exits) == text.count("raw_syscalls:sys_exit") >= 20, f"{len(exits)} returns of system calls")
 
 
-@test("perfdata: perf diff, annotate's header, buildid-list and record's own reader take it")
+@test("perfdata: perf diff, perf annotate, perf buildid-list and the reader of perf record accept the file")
 def _(m):
     has_perf()
     path = m.path("perf.data")
@@ -178,7 +178,7 @@ def _(m):
     check(r.code == 1 and b"no/such/x" in r.err, f"no such folder: {r!r}")
 
 
-@test("perfdata: losses and interrupted runs leave a file that perf reads")
+@test("perfdata: after losses and after interrupted runs perf can read the file")
 def _(m):
     has_perf()
     path = m.path("perf.data")

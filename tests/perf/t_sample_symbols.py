@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-# t_sample_symbols.py PROG - tests the symbols and call chains of `gpustat sample`: nm and kallsyms
-# have the same symbols for each kind of binary and for the kernel, the callers of a known program
-# are found, and perf script has the same folded stacks. Prints TAP. ONLY=TEXT and TIMES=1 are as in
-# tests/machine.py.
+# t_sample_symbols.py PROG - tests the symbols and call chains of `gpustat sample`: symbols of each
+# kind of binary and of the kernel are compared with nm and kallsyms, the callers of a known program
+# are found, and folded stacks are compared with perf script. Prints TAP. ONLY=TEXT and TIMES=1 are
+# as in tests/machine.py.
 # SPDX-License-Identifier: MIT
 import bisect
 import collections
@@ -20,10 +20,10 @@ from samplelib import (BOTH, base, build, has_perf, here, loads, main, nm,  # no
                        perf_script, perfdata, sample, test, work, written)
 
 
-# --- what nm says ---------------------------------------------------------------------------------
+# --- symbols of nm ---------------------------------------------------------------------------------
 
 def debug_file(path):
-    """The file with the debug information of another one, found by its build ID; /dev/null: none."""
+    """Returns the debug file of a file, found by its build ID; /dev/null if there is none."""
     notes = subprocess.run(["readelf", "-n", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout
     found = re.search(rb"Build ID: ([0-9a-f]{2})([0-9a-f]+)", notes)
     name = f"/usr/lib/debug/.build-id/{found[1].decode()}/{found[2].decode()}.debug" if found else ""
@@ -31,8 +31,8 @@ def debug_file(path):
 
 
 class Truth:
-    """The symbols that nm has at the addresses of a process, from /proc/PID/maps; files: the files
-    whose paths have changed."""
+    """The symbols that nm prints for the addresses of a process, from /proc/PID/maps. files: the
+    files with a path that has changed."""
 
     def __init__(self, maps, files=None):
         self.maps, self.files, self.cache = [], files or {}, {}
@@ -42,7 +42,7 @@ class Truth:
                 self.maps.append((int(m[1], 16), int(m[2], 16), int(m[4], 16), m[6]))
 
     def names(self, ip):
-        """None: not known where; else {name+offset: sure}, empty where no symbol is there."""
+        """Returns {name+offset: sure}, empty if nm has no symbol; None if the file is unknown."""
         for start, end, off, path in self.maps:
             if start <= ip < end:
                 path = path.removesuffix(b" (deleted)")
@@ -71,7 +71,8 @@ class Truth:
 # --- symbols --------------------------------------------------------------------------------------
 
 def check_symbols(recs, truth, want=(), know=True):
-    """No name but those nm has for that address; where know, all that nm has for sure are there."""
+    """Checks that each name is one that nm has for the address, and if know is true, that each
+    address has a name if nm is sure of one."""
     seen = collections.Counter()
     for r in recs:
         for ip, mode, symbol in [(r["ip"], r["mode"], r["symbol"])]:
@@ -116,10 +117,10 @@ for _kind, _flags, _want, _strip in [
         ("lld-like", ["-pie", "-fPIE", "-Wl,-z,noseparate-code"], BOTH, None),
         ("high-base", ["-no-pie", "-fno-pie", "-Wl,-Ttext-segment=0x10000000"], BOTH, None),
         ("32-bit", ["-m32"], BOTH, None), ("hash", ["-pie", "-fPIE", "-Wl,--hash-style=sysv"], BOTH, None)]:
-    test(f"symbols: {_kind}, as nm has them")(symbols_of(_kind, _flags, _want, _strip))
+    test(f"symbols: {_kind}: equal those of nm")(symbols_of(_kind, _flags, _want, _strip))
 
 
-@test("symbols: a binary that is deleted, or replaced by another, while it runs")
+@test("symbols: found in a binary that is deleted, or replaced by another, while it runs")
 def _(m):
     here()
     src, other = work(), build("pie", ["-pie", "-fPIE"])
@@ -135,7 +136,7 @@ def _(m):
     check_symbols(s.recs, Truth(s.out, files), know=False)
 
 
-@test("symbols: a path with blanks and odd bytes")
+@test("symbols: found in a file with blanks and arbitrary bytes in its path")
 def _(m):
     here()
     for name in (b"two words", b"new\nline", b"\xff\xfe;%s$(id)", b"(deleted)", b"x (deleted)", b"[vdso]", b"%2F",
@@ -148,12 +149,12 @@ def _(m):
         got = collections.Counter(base(r["symbol"]) for r in s.recs)
         check(got["burn"] > 5 and got["burn_static"] > 5, f"{name!r}: {got}")
         modules = {r["module"] for r in s.recs if base(r["symbol"]) == "burn"}
-        # the kernel itself writes a newline as \012 in some places; any of these is right
+        # the kernel writes a newline as \012 in some files; all of these are valid
         right = {machine.as_json(path), machine.as_text(path), machine.as_json(path.replace(b"\n", b"\\012"))}
         check(modules <= right, f"module {modules} of {path!r}")
 
 
-@test("symbols: of the kernel, as kallsyms has them")
+@test("symbols: those of the kernel equal kallsyms")
 def _(m):
     here()
     with open("/proc/kallsyms", encoding="ascii") as f:
@@ -178,7 +179,7 @@ def _(m):
     check(n > 50, f"{n} kernel samples of {len(s.recs)} have a name")
 
 
-@test("symbols: symbols of the kernel are null if the kernel hides them")
+@test("symbols: those of the kernel are null if the kernel hides them")
 def _(m):
     here()
     if not shutil.which("setpriv"):
@@ -193,10 +194,10 @@ def _(m):
     recs = [strict(x) for x in lines if x.startswith(b"{")]
     check(len(recs) > 5, f"{len(recs)} samples: {lines[-3:]}")
     eq({x["symbol"] for x in recs}, {None}, "names")
-    check(any(b"kptr_restrict" in x for x in lines), f"no word of kptr_restrict under -v: {lines[-2:]}")
+    check(any(b"kptr_restrict" in x for x in lines), f"no message about kptr_restrict with -v: {lines[-2:]}")
 
 
-@test("symbols: a library that takes the place of another")
+@test("symbols: found in a library that is loaded at the address of an earlier one")
 def _(m):
     here()
     libs = []
@@ -244,7 +245,7 @@ def outer(chain):
     return [base(f) for f in chain]
 
 
-@test("-g: the callers of a function that is known, innermost first")
+@test("-g: the known callers of a function, innermost first")
 def _(m):
     here()
     event = written()
@@ -296,7 +297,7 @@ int main(int argc, char **argv)
 
 
 def spins(m, *flags):
-    """A program of which other kinds of code are sampled."""
+    """Builds a program to sample other kinds of code. Returns its path."""
     if not shutil.which("gcc"):
         raise Skip("no gcc")
     source, path = m.path("spins.c"), m.path("spins")
@@ -307,12 +308,12 @@ def spins(m, *flags):
 
 
 def found(path, *args, run=()):
-    """How many samples have which name in which module."""
+    """Samples the program. Returns the number of samples by (name, module)."""
     s = sample(["-F", "2000", "-e", "cpu-clock:u"], [*run, path, *args])
     return collections.Counter((base(r["symbol"]), r["module"]) for r in s.recs)
 
 
-@test("symbols: of the vDSO")
+@test("symbols: those of the vDSO are found")
 def _(m):
     here()
     got = found(spins(m), "vdso")
@@ -331,7 +332,7 @@ def _(m):
     eq({(r["symbol"], r["module"]) for r in s.recs}, {("abs@plt", path)}, "where abs() is called")
 
 
-@test("symbols: of code that a process makes: perf-PID.map of its user")
+@test("symbols: those of generated code are found in perf-PID.map of the process's user")
 def _(m):
     here()
     path = spins(m)
@@ -343,20 +344,20 @@ def _(m):
     os.unlink(names[0][1])
 
 
-@test("symbols: of a file that was deleted before")
+@test("symbols: found in a file that was deleted before the run")
 def _(m):
     here()
     path = spins(m)
     with subprocess.Popen([path, "burn", path], stdout=subprocess.PIPE) as p:
         p.stdout.readline()
-        check(not os.path.exists(path), "it is still there")
+        check(not os.path.exists(path), "the file still exists")
         s = sample(["-F", "2000", "-e", "cpu-clock:u", "-p", str(p.pid)])
         p.wait()
     got = collections.Counter(base(r["symbol"]) for r in s.recs if r["module"] == path + " (deleted)")
     check(not s.recs or got["hidden_spin"] > 0, f"{got}")
 
 
-@test("symbols: of a stripped file, by its build ID or its debug link")
+@test("symbols: those of a stripped file are found by its build ID or its debug link")
 def _(m):
     here()
     if not shutil.which("objcopy"):
@@ -375,7 +376,7 @@ def _(m):
             eq(found(path, "burn")["hidden_spin", path], 0, "names of a debug file of another program")
 
 
-@test("symbols: in a PID namespace, tasks outside it have no symbols, and are not called swapper")
+@test("symbols: in a PID namespace, tasks outside of it have no symbols and no comm")
 def _(m):
     here()
     if not shutil.which("unshare"):
@@ -391,12 +392,12 @@ def _(m):
         raise Skip("no PID namespaces here")
     recs = [strict(x) for x in r.stdout.splitlines()]
     others = [x for x in recs if x["tid"] == 0]
-    check(others, f"no samples of others: {r.stderr}")
+    check(others, f"no samples of tasks outside: {r.stderr}")
     eq({x["comm"] for x in others}, {None}, "names of tasks")
     eq({x["symbol"] for x in others if x["mode"] == "user"} - {None}, set(), "names of their functions")
 
 
-@test("-C: a task that executes another program on another CPU")
+@test("-C: symbols of a task that executes another program on another CPU")
 def _(m):
     here()
     cpus = sorted(os.sched_getaffinity(0))
@@ -420,7 +421,7 @@ os.execvp("sh", ["sh", "-c", "read x </proc/self/stat; exec taskset -c {cpus[0]}
     check(sum(base(r["symbol"]) == "burn" for r in mine) > 20, "its functions")
 
 
-@test("-g: chains of samples by time")
+@test("-g: chains of samples by time are complete")
 def _(m):
     here()
     s = sample(["-F", "2000", "-g", "-e", "cpu-clock:u"], [work(), "stack", "400", "400000"])
@@ -428,7 +429,7 @@ def _(m):
     check(len(deep) > 30, f"{len(deep)} of {len(s.recs)} in level_c")
     good = sum(outer(r["callchain"])[:3] in (["level_b", "level_a", "main"],
                                              ["level_b", "other_a", "main"]) for r in deep)
-    # of its first and last instructions the frame is not there: a caller is missing then
+    # in the first and last instructions of a function there is no frame, and a caller is missing
     check(good >= 0.95 * len(deep), f"{good} of {len(deep)} are whole")
 
 
@@ -436,10 +437,10 @@ FOLDED = re.compile(rb"[^; \n][^;\n]*(;[^;\n]+)* [1-9][0-9]*")
 
 
 def folded(text):
-    """{stack: count}; each line as flamegraph.pl takes it."""
+    """Returns {stack: count}; checks that each line has the form that flamegraph.pl reads."""
     got = collections.Counter()
     for line in text.split(b"\n")[:-1]:
-        check(FOLDED.fullmatch(line), f"no folded line: {line!r}")
+        check(FOLDED.fullmatch(line), f"not a folded line: {line!r}")
         line.decode("utf-8")
         check(not re.search(rb"[\x00-\x1f\x7f]", line), f"control characters: {line!r}")
         stack, n = line.rsplit(b" ", 1)
@@ -448,7 +449,7 @@ def folded(text):
     return got
 
 
-@test("folded: the stacks of a program that is known")
+@test("folded: the stacks of a known program")
 def _(m):
     here()
     event = written()
@@ -461,7 +462,7 @@ def _(m):
     eq(tails, {b";main;level_a;level_b;level_c": 100, b";main;other_a;level_b;level_c": 25}, "stacks")
 
 
-@test("folded: odd comms break no line")
+@test("folded: a comm with special characters does not break a line")
 def _(m):
     here()
     for name in ("a;b", "new\nline", " lead trail ", "\udcff\udcfe", "x 12", ";", "tab\tx", "\x1b[31m", ""):
@@ -470,7 +471,7 @@ def _(m):
            f"second_phase below {name!r}: {list(got)[:3]}")
 
 
-@test("folded: as perf script, folded by hand, has it")
+@test("folded: equals the output of perf script, folded by the test")
 def _(m):
     has_perf()
     event = written()
@@ -482,7 +483,7 @@ def _(m):
         lines = block.splitlines()
         frames = [x.split(None, 1)[1].strip() for x in lines[1:]]
         want[";".join([lines[0].strip(), *reversed(frames)])] += 1
-    got = folded(sample(args, [work(), "stack", "100", "10"], "folded").text)  # perf's symbols have no _[k]
+    got = folded(sample(args, [work(), "stack", "100", "10"], "folded").text)  # symbols of perf have no suffix _[k]
     cut = {re.sub(r"^(\w+).*?;main", r"\1;main", k): n for k, n in want.items()}
     mine = {re.sub(r"^(\w+).*?;main", r"\1;main", k.decode()): n for k, n in got.items()}
     eq(mine, cut, "stacks")

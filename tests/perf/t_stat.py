@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # t_stat.py PROG - tests how `gpustat stat` runs a command: its exit status and signals are passed
-# on, results go where they should, counting starts and ends in time (-D, --timeout, -r, intervals),
-# and --control switches it. Tests of counts are skipped where the kernel does not allow counting.
+# on, results are written to the right destination, counting starts and ends in time (-D, --timeout,
+# -r, intervals), and --control switches it. Tests of counts are skipped if the kernel does not
+# allow counting.
 # Prints TAP. ONLY=TEXT and TIMES=1 are as in tests/machine.py.
 # SPDX-License-Identifier: MIT
 import contextlib
@@ -35,13 +36,13 @@ def _(m):
         eq(stat("-e", "task-clock", *work("exit", n)).code, n, f"exit {n}")
 
 
-@test("command: its death by a signal is 128+N")
+@test("command: its end by signal N is exit status 128+N")
 def _(m):
     for n in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGUSR1):
         eq(stat("-e", "task-clock", *work("raise", int(n))).code, 128 + n, f"signal {n}")
 
 
-@test("command: a command that does not exist exits 127, one that cannot be executed 126, each with a message", counts=False)
+@test("command: one that does not exist is exit status 127, one that cannot be executed 126, each with a message", counts=False)
 def _(m):
     says(stat("-e", "task-clock", "--", "/absent/cmd"), 127, "/absent/cmd", "No such file")
     says(stat("-e", "task-clock", "--", "no-such-command-here"), 127, "no-such-command-here")
@@ -59,7 +60,7 @@ def _(m):
     eq(r.err.count(b"No such file"), 1, "messages")
 
 
-@test("command: found as the shell does, with its own arguments, input, output and environment")
+@test("command: found in PATH as by a shell, and keeps its arguments, input, output and environment")
 def _(m):
     r = stat("-e", "task-clock", "sh", "-c", 'read x; echo "$x $1 $V"; echo err >&2', "-", "-e", stdin=b"in\n",
              env={**os.environ, "V": "v"})
@@ -67,18 +68,18 @@ def _(m):
     check(r.err.startswith(b"err\n") and b"task-clock" in r.err, f"messages {r.err!r}")
 
 
-@test("command: a command whose name begins like a count or an interval is run")
+@test("command: a command with a name that begins like a count or an interval is run")
 def _(m):
     os.chmod(m.write("2x", "#!/bin/sh\nsleep 0.5\n"), 0o755)
     os.chmod(m.write("9999999999", "#!/bin/sh\nexit 7\n"), 0o755)
     path = {**os.environ, "PATH": m.base + ":" + os.environ["PATH"]}
     r = stat("-j", "-e", "task-clock", 0.1, "2x", env=path)
-    check(len(rows_of(r.err)) > 3, f"all of its intervals, not two: {r.err!r}")
+    check(len(rows_of(r.err)) > 3, f"records of all intervals, not of two: {r.err!r}")
     r = stat("-j", "-e", "task-clock", 9999999999, env=path)
     eq((r.code, len(rows_of(r.err))), (7, 1), "exit code, records")
 
 
-@test("command: it has the signals and the descriptors that we were given")
+@test("command: it has the signals and descriptors of gpustat's caller")
 def _(m):
     show = 'grep -E "^Sig(Blk|Ign|Cgt)" /proc/self/status; ls -l /proc/self/fd | grep -c -E "socket|perf_event"'
     plain = subprocess.run(["sh", "-c", show], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
@@ -86,7 +87,7 @@ def _(m):
     eq(r.out, plain.stdout, "signals and open descriptors")
 
 
-@test("command: its end is noticed, though our parent blocks SIGCHLD")
+@test("command: its end is noticed although gpustat's parent blocks SIGCHLD")
 def _(m):
     r = stat("-j", "-e", "task-clock", *work("exit", 3), timeout=60, preexec_fn=blocking(signal.SIGCHLD))
     eq((r.code, len(rows_of(r.err))), (3, 1), "exit code, records")
@@ -101,10 +102,10 @@ def _(m):
     show = ["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"]
     plain = subprocess.run(show, stdout=subprocess.PIPE, preexec_fn=ignoring, timeout=60)
     r = stat("-e", "task-clock", "--", *show, preexec_fn=ignoring, timeout=60)
-    eq(r.out, plain.stdout, "signals of the command, as nohup wants them")
+    eq(r.out, plain.stdout, "signals of the command, as with nohup")
 
 
-@test("command: a text without #! is run by sh, as shells and perf do, or refused in words")
+@test("command: a text file without #! is run by sh, as shells and perf do, or refused with a message")
 def _(m):
     text = m.write("script", "exit 7\n")
     os.chmod(text, 0o755)
@@ -113,16 +114,16 @@ def _(m):
         says(r, 126, "format")
 
 
-@test("output: results to stderr where a command runs, to stdout otherwise")
+@test("output: results are printed on stderr if a command runs, otherwise on stdout")
 def _(m):
     r = stat("-j", "-e", "task-clock", *work("exit", 0))
     eq((r.out, len(rows_of(r.err))), (b"", 1), "of a command")
     if wide():
         r = stat("-j", "-e", "task-clock", "-a", "-w", "0.02")
-        eq((r.err, len(rows_of(r.out))), (b"", 1), "of the machine")
+        eq((r.err, len(rows_of(r.out))), (b"", 1), "messages and records of the machine")
 
 
-@test("output: -O appends, creates with 0644, and leaves both streams alone")
+@test("output: -O appends, creates the file with mode 0644, and prints nothing on both streams")
 def _(m):
     path, old = m.path("out"), os.umask(0o022)
     os.umask(old)
@@ -134,7 +135,7 @@ def _(m):
     eq(os.stat(path).st_mode & 0o777, 0o644 & ~old, "mode")
 
 
-@test("output: --log-fd 1 is stdout, and 2 stderr, with a command too")
+@test("output: --log-fd 1 is stdout and 2 is stderr, also with a command")
 def _(m):
     for fd, stream in ((1, "out"), (2, "err")):
         r = stat("-j", "--log-fd", fd, "-e", "task-clock", *work("exit", 0))
@@ -155,21 +156,21 @@ def _(m):
     mark = m.path("ran")
     says(stat("--log-fd", 199, "-e", "task-clock", "--", "touch", mark), 1, "Bad file descriptor")
     refused([["--log-fd", 2, "-O", mark]])
-    check(not os.path.exists(mark), "the command ran, though what it comes to could not be written")
+    check(not os.path.exists(mark), "the command ran although its results could not be written")
 
 
-@test("SIGINT: to us alone reaches the command once, its status is ours, and results are printed")
+@test("SIGINT to gpustat alone: the command gets it once, its exit status is passed on, results are printed")
 def _(m):
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         with started("-j", "-e", "task-clock", *work("count", int(sig), "exit", 5)) as p:
             p.until(b"ready\n")
             os.kill(p.pid, sig)
             r = p.end()
-            eq((r.code, r.out), (5, b"got 1\n"), f"{sig.name}: exit code, what the command says")
+            eq((r.code, r.out), (5, b"got 1\n"), f"{sig.name}: exit code, output of the command")
             eq(len(rows_of(r.err)), 1, "records")
 
 
-@test("SIGINT: from a terminal it comes to the command once, not twice")
+@test("SIGINT from a terminal: the command gets it once, not twice")
 def _(m):
     pid, fd = pty.fork()
     if pid == 0:
@@ -194,7 +195,7 @@ def _(m):
     check(b"got 1\r\n" in text and b'"task-clock"' in text, f"on the terminal: {text!r}")
 
 
-@test("SIGINT: ends a measurement without a command, its counts are printed, exit 0")
+@test("SIGINT without a command: ends the measurement, counts are printed, exit 0")
 def _(m):
     with working("spin", 3000) as w:
         w.until(b"ready\n")
@@ -215,19 +216,19 @@ def _(m):
 def _(m):
     for n, want in ((0, 4), (1, 1), (9, 9)):
         r = stat("-j", "-e", NOTHING, *work("exit", n))
-        eq(r.code, want, f"exit code where the command's is {n} ({r!r})")
+        eq(r.code, want, f"exit code if that of the command is {n} ({r!r})")
         row = rows_of(r.err)[0]
         eq(row["value"], None, "value")
         check(row["reason"].startswith("not supported"), f"reason {row['reason']!r}")
-    eq(stat("-e", NOTHING, *work("raise", 9)).code, 137, "where it was killed")
-    eq(stat("-e", f"{NOTHING},task-clock", *work("exit", 0)).code, 0, "where something is countable")
+    eq(stat("-e", NOTHING, *work("raise", 9)).code, 137, "exit code if the command was killed")
+    eq(stat("-e", f"{NOTHING},task-clock", *work("exit", 0)).code, 0, "exit code if one event can be counted")
     eq(stat("-r", 3, "-e", NOTHING, *work("exit", 0)).code, 4, "repeated")
     eq(stat("-a", "-e", NOTHING, "-w", "0.02").code, 4, "without a command")
 
 
 # --- time -----------------------------------------------------------------------------------------
 
-@test("start: counting begins at exec, the same number each time")
+@test("start: counting begins at exec, so that each run has the same count")
 def _(m):
     got = [value(measure("-e", "page-faults", *work("exit", 0)), "page-faults") for _ in range(5)]
     check(max(got) - min(got) <= 3, f"page faults of one static program {got}")
@@ -245,7 +246,7 @@ def _(m):
     check(not wrong, f"{len(wrong)} of 300: {wrong[:3]}")
 
 
-@test("-r N: the mean, and the deviation of perf: the standard error as a share of the mean")
+@test("-r N: prints the mean and, as perf, the standard error as a percentage of the mean")
 def _(m):
     count, e = m.path("count"), uprobe()
     script = f"n=$(cat {count} 2>/dev/null || echo 0); echo $((n + 1)) >{count}; exec {work()[1]} call $((n * n * 100))"
@@ -257,14 +258,14 @@ def _(m):
     near(row["deviation"], 100 * statistics.stdev(want) / math.sqrt(6) / mean, 0.01, "deviation in percent")
 
 
-@test("-r N: a command that ends with 126 or 127 has results as others have")
+@test("-r N: a command that ends with 126 or 127 has results like others")
 def _(m):
     for n in (126, 127):
         r = stat("-j", "-r", 2, "-e", "task-clock", *work("exit", n))
         eq((r.code, len(rows_of(r.err))), (n, 1), f"exit code and records of a command that ends with {n}")
 
 
-@test("-r N: the exit status is the last run's; a signal ends the repetition")
+@test("-r N: the exit status is that of the last run; a signal ends the repetition")
 def _(m):
     eq(stat("-r", 3, "-e", "task-clock", *work("exit", 7)).code, 7, "exit code")
     r = stat("-j", "-r", 1, "-e", "task-clock", *work("exit", 0))
@@ -280,17 +281,18 @@ def _(m):
 
 
 def delayed(inject, *args):
-    """Stat with that delay of a system call, and SIGTERM once it hears signals, which is in that delay: how it ended."""
+    """Runs stat with this delay of a system call, and sends SIGTERM during the delay, when stat
+    handles signals. Returns how it ended."""
     argv = [package("strace", "strace"), "-f", "-o", "/dev/null", "-e", f"inject={inject}", machine.PROG, "stat", "-j", "-e", "task-clock", *args]
     with Running(argv) as p:
         end = time.monotonic() + 60
         while True:
-            check(p.p.poll() is None and time.monotonic() < end, "it does not hear signals")
+            check(p.p.poll() is None and time.monotonic() < end, "stat does not handle signals")
             with contextlib.suppress(OSError, StopIteration, IndexError):
                 pid = int(open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii").read().split()[0])
                 with open(f"/proc/{pid}/status", encoding="ascii") as f:
                     caught = int(next(x for x in f if x.startswith("SigCgt")).split()[1], 16)
-                if caught >> (signal.SIGHUP - 1) & caught >> (signal.SIGCHLD - 1) & 1:  # SIGCHLD is the command's alone
+                if caught >> (signal.SIGHUP - 1) & caught >> (signal.SIGCHLD - 1) & 1:  # SIGCHLD is caught only by the process that starts the command
                     break
             time.sleep(0.005)
         time.sleep(0.1)
@@ -306,9 +308,9 @@ def _(m):
         eq(r.code, 143, f"{inject} {args}: {r!r}")
 
 
-@test("-r N: a signal goes to the process that was started, not to its number", alone=True)
+@test("-r N: a signal is sent by pidfd, so that it never reaches another process with the same PID", alone=True)
 def _(m):
-    for error in ("", "ENOSYS", "EPERM"):  # of an old kernel, or a container
+    for error in ("", "ENOSYS", "EPERM"):  # errors of an old kernel, and of a container
         log = m.path("signals" + error)
         inject = ["-e", f"inject=pidfd_send_signal:error={error}"] if error else []
         argv = [package("strace", "strace"), "-f", "-o", log, "-e", "trace=kill,pidfd_send_signal", *inject]
@@ -317,7 +319,7 @@ def _(m):
         with open(log, encoding="utf-8") as f:
             # strace splits a call in two lines if another process is scheduled during it
             sent = [re.sub(r"\d+,", "N,", x) for x in re.findall(r"^\d+ +(\w+\(.*SIGTERM.*?)(?:\) += | <unfinished)", f.read(), re.M)]
-        eq(sent, (["pidfd_send_signal(N, SIGTERM, NULL, 0"] + ["kill(N, SIGTERM"] * bool(error)) * 2, f"what was sent, {error}")
+        eq(sent, (["pidfd_send_signal(N, SIGTERM, NULL, 0"] + ["kill(N, SIGTERM"] * bool(error)) * 2, f"system calls that sent SIGTERM, {error}")
 
 
 @test("-r N: if no further run can be started, the results of the earlier runs are printed")
@@ -328,7 +330,7 @@ def _(m):
             if i == 2:
                 others = [int(x) for x in open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii").read().split()]
                 again = [x for x in others if os.path.samefile(f"/proc/{x}/exe", f"/proc/{p.pid}/exe")]
-                eq(len(again), 1, "processes that start others")
+                eq(len(again), 1, "child processes that start the command")
                 os.kill(again[0], signal.SIGKILL)
             p.go()
         r = p.end()
@@ -350,19 +352,19 @@ def _(m):
     check(0 < value(rows, "task-clock") < 1e10 and value(rows, "duration_time") >= 1e8, f"means of two runs of 100 ms: {rows}")
 
 
-@test("-r N: --timeout ends each run, and kills a command that ignores SIGTERM; signals to gpustat reach the command", alone=True)
+@test("-r N: --timeout ends each run, and kills a command that ignores SIGTERM; signals are passed to the command", alone=True)
 def _(m):
     r = stat("-j", "-r", 2, "--timeout", 100, "-e", "task-clock", "--", "sh", "-c", "trap '' TERM; exec sleep 600", timeout=60)
-    check(r.took >= 2.2, f"{r.took} s for two runs of 100 ms and a second of grace")
+    check(r.took >= 2.2, f"{r.took} s for two runs of 100 ms, each with a second before SIGKILL")
     eq((r.code, [x["repeats"] for x in rows_of(r.err)]), (137, [2]), f"exit code, repeats ({r!r})")
     with started("-j", "-r", 0, "-e", "task-clock", "--", "sh", "-c", "trap 'echo got; exit 3' HUP; echo ready; while :; do sleep 0.05; done") as p:
         p.until(b"ready\n")
         os.kill(p.pid, signal.SIGHUP)
         r = p.end()
-    eq((r.code, r.out), (3, b"got\n"), f"exit code, what the command says ({r!r})")
+    eq((r.code, r.out), (3, b"got\n"), f"exit code, output of the command ({r!r})")
 
 
-@test("--pre and --post: sh runs them around each run, they are not counted, and a failure ends the runs")
+@test("--pre and --post: sh runs them before and after each run, without counting; a failure ends the runs")
 def _(m):
     log = m.path("log")
     args = ["--pre", f"echo pre >>{log}; ls /usr >/dev/null", "--post", f"echo post >>{log}", "-r", 3, "-e", "page-faults"]
@@ -380,13 +382,13 @@ def _(m):
     says(stat("--pre", "true", "-e", "page-faults"), 2, "--pre and --post require a command")
 
 
-@test("-r N: with --per-thread the repetitions are one record, of as many repeats")
+@test("-r N: with --per-thread each record has the number of repetitions")
 def _(m):
     rows = measure("-r", 4, "--per-thread", "-e", "page-faults", *work("exit", 0))
     eq([r.get("repeats") for r in rows], [4], "repeats of each record")
 
 
-@test("-D: counting begins that much later, and dt is from then on")
+@test("-D: counting begins after the delay, and dt is the time since then")
 def _(m):
     with working("spin", 600000) as w:
         w.until(b"ready\n")
@@ -401,20 +403,20 @@ def _(m):
         check(took >= 0.2, f"the first record after {took} s")
         check(0.04e9 < sum(r["value"] or 0 for r in rows) <= 1.001e9 * sum(r["dt"] for r in rows), f"{rows}")
     row = one("-D", 600000, "-e", "task-clock", *work("exit", 0))
-    eq((row["value"], row["dt"]), (None, None), "of a command that ended before")
+    eq((row["value"], row["dt"]), (None, None), "value and dt of a command that ended before")
     if wide():
         rows, waits, _took = driven("-D", 200, "-I", 100, "-c", 3, "-a", "-e", "cpu-clock")
         for got, want in zip(waits, (0.2, 0.3, 0.4, 0.5)):
-            near(got, want, 0.001, "what is waited for")
+            near(got, want, 0.001, "time of the wait")
         for r in rows:
             near(r["dt"], 0.1, 0.001, "dt")
         eq((len(rows), len(waits)), (3, 4), "records, waits")
 
 
-@test("--timeout: ends the measurement in time")
+@test("--timeout: ends the measurement at that time")
 def _(m):
     r = stat("-j", "--timeout", 200, "-e", "task-clock", *work("sleep", 600000))
-    eq(r.code, 143, f"exit code of a command that was ended ({r!r})")
+    eq(r.code, 143, f"exit code of a command that the timeout ended ({r!r})")
     within(rows_of(r.err)[0]["dt"], 0.2, r.took, "dt")
     if wide():
         rows, waits, _took = driven("--timeout", 150, "-a", "-e", "cpu-clock")
@@ -422,17 +424,17 @@ def _(m):
         eq(len(waits), 1, "waits")
 
 
-@test("--timeout: one SIGTERM to the command, and no turning in circles until it has ended", alone=True)
+@test("--timeout: the command gets one SIGTERM, and gpustat does not use CPU time until it has ended", alone=True)
 def _(m):
-    # the sleep goes on where each signal cuts it off: it takes for ever where signals come without end
+    # the command restarts its sleep after a signal, so that repeated signals would never let it end
     with started("-e", "task-clock", "--timeout", "100", *work("count", 15, "sleep", 200, "exit", 3)) as p:
         time.sleep(1)
         with open(f"/proc/{p.pid}/stat", encoding="ascii") as f:
             used = sum(int(x) for x in f.read().rpartition(")")[2].split()[11:13]) / os.sysconf("SC_CLK_TCK") \
                 if p.p.poll() is None else 0
-        check(used < 0.2, f"{used:.2f} s of its own CPU time in a second of waiting")
+        check(used < 0.2, f"{used:.2f} s of CPU time of gpustat in a second of waiting")
         r = p.end()
-    eq((r.code, r.out), (3, b"ready\ngot 1\n"), "exit code, signals that came")
+    eq((r.code, r.out), (3, b"ready\ngot 1\n"), "exit code, signals that the command got")
 
 
 @test("-n: no event is counted, only the time is printed")
@@ -455,7 +457,7 @@ def _(m):
     check(any(r["value"] for r in rows), f"{rows}")
 
 
-@test("intervals: -I MS, -i T and a word are the same; COUNT, -c and --interval-count end them")
+@test("intervals: -I MS, -i T and a word have the same effect; COUNT, -c and --interval-count end the run")
 def _(m):
     machine_wide()
     for args in (["-I", "50", "--interval-count", "3"], ["-i", "0.05", "-c", "3"], ["0.05", "3"], ["50ms", "3"],
@@ -470,7 +472,7 @@ def _(m):
         check(b["time"] > a["time"], f"records of a command, in order: {rows}")
 
 
-@test("intervals: a run with COUNT intervals lasts COUNT intervals and no longer")
+@test("intervals: a run with COUNT intervals lasts exactly COUNT intervals")
 def _(m):
     machine_wide()
     rows, waits, took = driven("-a", "-e", "cpu-clock", "-I", 300, "--interval-count", 2)
@@ -478,7 +480,7 @@ def _(m):
     eq((len(rows), len(waits)), (2, 2), "records, waits")
 
 
-@test("intervals: --interval-count prints that many of a command too, and ends")
+@test("intervals: --interval-count ends the run after this number of records, also with a command")
 def _(m):
     with started("-j", "--log-fd", 1, "-I", 50, "--interval-count", 3, "-e", "dummy", *work("go", 1, "nap", 200)) as p:
         for _ in range(3):
@@ -488,7 +490,7 @@ def _(m):
     eq((r.code, r.out, r.err), (0, b"", b""), "exit code, more records")
 
 
-@test("intervals: a count without an interval is of seconds, as of the devices")
+@test("intervals: a count without an interval uses intervals of 1 s, as the device commands do")
 def _(m):
     machine_wide()
     for args in (["-c", 2], ["--interval-count", 2]):
@@ -499,30 +501,30 @@ def _(m):
     refused([["-c", 2, "-r", 2, "-e", "task-clock"]], command=work("exit", 0))
 
 
-@test("intervals: perf's times are milliseconds with a fraction, too")
+@test("intervals: times in milliseconds may have a fraction, as in perf")
 def _(m):
     machine_wide()
     for args in (["-I", "20.5", "-c", 1], ["--timeout", "20.5"], ["--timeout", ".0205s"]):
         near(driven("-a", "-e", "cpu-clock", *args)[0][0]["dt"], 0.0205, 0.0001, f"dt of {args}")
 
 
-@test("intervals: no drift: 200 of 10 ms take 2.00 s, and each stands on the grid; late ones are skipped, none comes soon after")
+@test("intervals: do not drift: 200 of 10 ms take 2.00 s, at multiples of 10 ms; those missed are skipped")
 def _(m):
     machine_wide()
     args = ("-a", "-e", "cpu-clock", "-I", 10, "--interval-count", 200)
-    rows, waits, took = driven(*args, {k: k % 5 * 0.001 for k in range(199)})  # by less than half an interval: none is skipped
+    rows, waits, took = driven(*args, {k: k % 5 * 0.001 for k in range(199)})  # late by less than half an interval, so that none is skipped
     eq((len(rows), machine.on_grid([w * clock.NS for w in waits], 0.01)), (200, list(range(200))), "records, samples")
-    near(took, 2, 0.001, "seconds in all")
+    near(took, 2, 0.001, "total time in seconds")
     near(sum(r["dt"] for r in rows), 2, 0.001, "the sum of dt")
     rows, waits, _took = driven(*args, {10: 0.0045, 20: 0.0055, 30: 0.0105, 40: 1})
     ks = machine.on_grid([w * clock.NS for w in waits], 0.01)
-    eq([b - a for a, b in zip(ks, ks[1:])], [{20: 2, 30: 2, 40: 101}.get(k, 1) for k in range(199)], "from sample to sample")
-    check(min(r["dt"] for r in rows) >= 0.00499, "one that comes soon after another")
+    eq([b - a for a, b in zip(ks, ks[1:])], [{20: 2, 30: 2, 40: 101}.get(k, 1) for k in range(199)], "intervals from sample to sample")
+    check(min(r["dt"] for r in rows) >= 0.00499, "shortest interval")
 
 
 # --- control --------------------------------------------------------------------------------------
 
-@test("--control fd: enable, disable, ping and stop, each acknowledged", alone=True)
+@test("--control fd: enable, disable, ping and stop work and are acknowledged", alone=True)
 def _(m):
     cmd_r, cmd_w = os.pipe()
     ack_r, ack_w = os.pipe()
@@ -548,8 +550,8 @@ def _(m):
                 outer = most_by_perf(cpu_of(w.pid) - outer)
                 until_it_ran(w.pid, 0.2)
                 os.write(cmd_w, b"nonsense\n")
-                check(not select.select([ack_r], [], [], 0.1)[0], "nonsense was acknowledged")
-                check(p.p.poll() is None, "ended by nonsense")
+                check(not select.select([ack_r], [], [], 0.1)[0], "an unknown word was acknowledged")
+                check(p.p.poll() is None, "an unknown word ended the run")
                 say(b"stop")
                 r = p.end()
         eq(r.code, 0, f"exit code ({r!r})")
@@ -560,7 +562,7 @@ def _(m):
             os.close(fd)
 
 
-@test("--control fifo: the same over named pipes", alone=True)
+@test("--control fifo: the same words work over named pipes", alone=True)
 def _(m):
     cmd, ack = m.path("cmd"), m.path("ack")
     os.mkfifo(cmd)
@@ -584,7 +586,7 @@ def _(m):
     check(ran[2] - ran[1] - 0.01 <= got <= most_by_perf(ran[3] - ran[0]), f"{got} s counted, of times {ran}")
 
 
-@test("--control: several words in one write, and one in two writes")
+@test("--control: several words in one write, and one word in two writes, are understood")
 def _(m):
     cmd_r, cmd_w = os.pipe()
     ack_r, ack_w = os.pipe()
@@ -595,7 +597,7 @@ def _(m):
             answers = b""
             while len(answers) < 12 and select.select([ack_r], [], [], 30)[0]:
                 answers += os.read(ack_r, 100)
-            eq(answers, b"ack\n" * 3, "answers to three")
+            eq(answers, b"ack\n" * 3, "answers to three words")
             os.write(cmd_w, b"pi")
             check(not select.select([ack_r], [], [], 0.1)[0], "an answer to half a word")
             os.write(cmd_w, b"ng\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# t_stat_errors.py PROG - tests what `gpustat stat` refuses and what it costs: an unprivileged user
-# gets counts or a reason, invalid events and options are named, processes may vanish, outputs may
-# fail, and the number of system calls has a limit. Tests of counts are skipped where the kernel
+# t_stat_errors.py PROG - tests arguments that `gpustat stat` refuses, and its cost: an unprivileged
+# user gets counts or a reason, invalid events and options are named, processes may vanish, outputs
+# may fail, and the number of system calls has a limit. Tests of counts are skipped if the kernel
 # does not allow counting. Prints TAP. ONLY=TEXT and TIMES=1 are as in tests/machine.py.
 # SPDX-License-Identifier: MIT
 import os
@@ -18,7 +18,7 @@ from machine import Skip, as_root, check, eq, package, until_it_ran, wait_asleep
 from statlib import (machine_wide, main, measure, online, paranoid, refused, rows_of,  # noqa: E402
                      says, started, stat, test, uprobe, value, wide, work, working)
 
-LISTED = "cpu-clock task-clock page-faults context-switches"  # of software, at any machine
+LISTED = "cpu-clock task-clock page-faults context-switches"  # software events that every machine has
 
 
 # --- without rights -------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def _(m):
             check("perf_event_paranoid" in row["reason"] and "cap_perfmon" in row["reason"], f"{row['reason']!r}")
     r = stat("-j", "-e", "page-faults", "-p", os.getpid(), "--timeout", 50, nobody=True)
     eq((r.code, [(x["value"], x["reason"]) for x in rows_of(r.out)]),
-       (4, [(None, "denied: it is a process of another user; as root, or: setcap cap_perfmon+ep gpustat")]), "root's process")
+       (4, [(None, "denied: it is a process of another user; as root, or: setcap cap_perfmon+ep gpustat")]), "events of a process of root")
 
 
 @test("unprivileged: a user space probe is denied, and the message names the required capability")
@@ -78,11 +78,11 @@ def _(m):
     as_nobody()
     r = stat("-j", "-e", "context-switches,cpu-migrations,page-faults", *work("sleep", 10), nobody=True)
     rows = rows_of(b"".join(x + b"\n" for x in r.err.splitlines() if x.startswith(b"{")))
-    eq([x["value"] for x in rows[:2]], [None, None], "switches and migrations")
+    eq([x["value"] for x in rows[:2]], [None, None], "values of context-switches and cpu-migrations")
     check(all(x["reason"].startswith("denied") for x in rows[:2]) and rows[2]["value"] > 0, f"{rows}")
 
 
-@test("unprivileged: a denied event is reported as denied, whatever error a second attempt to open it has")
+@test("unprivileged: a denied event is reported as denied, even if a second attempt to open it has another error")
 def _(m):
     as_nobody()
     if os.path.exists("/sys/bus/event_source/devices/msr"):
@@ -99,7 +99,7 @@ def _(m):
     r = stat("-j", "--sys", m.path("sys"), "-e", "sched:sched_switch,page-faults:u", *work("fault", 20), nobody=True)
     rows = rows_of(r.err)
     check(rows[0]["value"] is None and rows[0]["reason"].startswith("denied"), f"the tracepoint {rows[0]}")
-    check(rows[1]["value"] >= 20 and r.code == 0, f"what stands beside it {r!r}")
+    check(rows[1]["value"] >= 20 and r.code == 0, f"the other event of the list {r!r}")
 
 
 # --- bad input ------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def _(m):
     says(stat("-e", "nonsense", *work("exit", 0)), 2, "nonsense")
 
 
-@test("events: thousands in one list are counted or refused, without a crash")
+@test("events: thousands in one list are counted, or refused with a message")
 def _(m):
     for n in (100, 500, 5000):
         r = stat("-j", "-e", ",".join(["page-faults"] * n), *work("exit", 0), timeout=60)
@@ -149,7 +149,7 @@ def _(m):
         ["--per-cpu=1"], ["--nonsense"])])
 
 
-@test("-c: the largest possible COUNT is accepted")
+@test("numbers: the largest possible COUNT of -c is accepted")
 def _(m):
     rows = measure("-I", 50, "-c", 2**64 - 1, "-e", "task-clock", *work("sleep", 120))
     check(2 <= len(rows) <= 4, f"{len(rows)} records")
@@ -174,7 +174,7 @@ def _(m):
         says(r, r.code)
 
 
-@test("processes: a zombie has no value, with the reason, and does not hang")
+@test("processes: a zombie has no value but a reason, and the run ends")
 def _(m):
     p = subprocess.Popen(["true"])
     try:
@@ -210,7 +210,7 @@ def _(m):
             check(sum(x["value"] or 0 for x in rows) > 5e6, f"{args}: {rows}")
 
 
-@test("CPUs: a CPU that does not exist has no value but a reason, exit 4")
+@test("CPUs: a CPU that does not exist has no value but a reason; exit 4")
 def _(m):
     machine_wide()
     for extra in ([], ["-A"]):
@@ -219,15 +219,15 @@ def _(m):
         check(all(x["value"] is None and x["reason"] for x in rows_of(r.out)), f"{r.out!r}")
     r = stat("-j", "-C", f"0,{max(online()) + 50}", "-A", "-e", "cpu-clock", "-w", "0.05")
     rows = rows_of(r.out)
-    eq((r.code, [x["value"] is None for x in rows]), (0, [False, True]), "beside one that does")
+    eq((r.code, [x["value"] is None for x in rows]), (0, [False, True]), "together with a CPU that exists")
     check("offline" in rows[1]["reason"], f"{rows[1]['reason']!r}")
 
 
-@test("output: into an absent folder, a folder, no stdout, a full one: exit 1 with a message")
+@test("output: to a file in an absent folder, to a folder, to a closed or full stdout: exit 1 with a message")
 def _(m):
     flag = m.path("ran")
     says(stat("-O", m.path("absent/x"), "-e", "task-clock", "--", "touch", flag), 1, "absent/x", "No such file")
-    check(not os.path.exists(flag), "the command ran though its results have no place")
+    check(not os.path.exists(flag), "the command ran although its results cannot be written")
     says(stat("-O", m.base, "-e", "task-clock", *work("exit", 0)), 1, "directory")
     says(stat("-O", "/dev/full", "-e", "task-clock", *work("exit", 0)), 1, "No space")
     with open("/dev/full", "wb") as full:
@@ -244,7 +244,7 @@ def _(m):
     check(r.returncode in (1, 4), f"closed stdout: exit {r.returncode}")
 
 
-@test("output: without any of the three streams results go nowhere else: exit 1, and the command runs")
+@test("output: without stdin, stdout and stderr: exit 1, the command runs, no other file gets the results")
 def _(m):
     flag = m.path("ran")
     for closed in ("2>&-", "<&- 2>&-", "<&- >&- 2>&-"):
@@ -254,7 +254,7 @@ def _(m):
         os.unlink(flag)
 
 
-@test("output: a reader that goes away ends it at once", alone=True)
+@test("output: the run ends at once if the reader of the pipe ends", alone=True)
 def _(m):
     machine_wide()
     p = subprocess.Popen([machine.PROG, "stat", "-a", "-e", "task-clock", "-I", "20"], stdout=subprocess.PIPE,
@@ -271,7 +271,7 @@ def _(m):
     check(p.returncode in (1, -signal.SIGPIPE), f"exit {p.returncode} ({err!r})")
 
 
-@test("roots: an empty --proc and --sys are no crash")
+@test("roots: an empty --proc or --sys causes no crash")
 def _(m):
     for root in ("--proc", "--sys"):
         r = stat("-j", root, m.proc, "-e", "task-clock", *work("exit", 0), timeout=60)
@@ -279,7 +279,7 @@ def _(m):
     says(stat("--proc", "/absent", "-e", "task-clock", *work("exit", 0)), 1, "/absent")
 
 
-@test("descriptors: with too few descriptors the counts have a reason, and the run does not crash")
+@test("descriptors: with too few, events without a value have a reason, and the run does not crash")
 def _(m):
     machine_wide()
     e = ",".join(["page-faults:u"] * 40 + ["{task-clock}"] * 40)
@@ -288,7 +288,7 @@ def _(m):
     check(p.returncode == 1, f"exit {p.returncode} ({p.stderr[-200:]!r})")
     rows = rows_of(p.stdout)
     check(any(r["value"] is not None for r in rows), "nothing was counted")
-    check(any("files" in (r["reason"] or "") for r in rows), f"no word of files: { {r['reason'] for r in rows} }")
+    check(any("files" in (r["reason"] or "") for r in rows), f"no reason mentions files: { {r['reason'] for r in rows} }")
 
 
 # --- cost -----------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ def system_calls(m, *argv):
         return [line for line in f if re.match(r"\d+ +[a-z_0-9]+\(", line)]
 
 
-@test("cost: at most 40 system calls beyond the command's own, and nine for memory")
+@test("cost: at most 40 system calls more than the command alone, and nine for memory")
 def _(m):
     own = len(system_calls(m, *work("exit", 0)[1:]))
     lines = system_calls(m, machine.PROG, "stat", "-e", "task-clock", *work("exit", 0))
@@ -312,7 +312,7 @@ def _(m):
     check(len(lines) - own <= 40 + min(len(memory), 9), f"{len(lines)} - {own}:\n" + "".join(x[:100].rstrip() + "\n" for x in lines))
 
 
-@test("cost: at most 6 system calls a sample, of 4 software events on 2 CPUs", alone=True)
+@test("cost: at most 6 system calls per sample of 4 software events on 2 CPUs", alone=True)
 def _(m):
     machine_wide()
     few, many = (len(system_calls(m, machine.PROG, "stat", "-a", "-e", LISTED.replace(" ", ","), "-O", m.path(f"o{n}"),

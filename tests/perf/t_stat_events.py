@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-# t_stat_events.py PROG - tests what `gpustat stat` counts: software events, tracepoints, PMU files,
-# breakpoints, uprobes, groups and modifiers have a count that is known beforehand; tasks, CPUs and
-# cgroups are told apart. Tests of counts are skipped where the kernel does not allow counting.
+# t_stat_events.py PROG - tests the counts of `gpustat stat`: software events, tracepoints, PMU
+# files, breakpoints, uprobes, groups and modifiers have a count that is known beforehand; tasks,
+# CPUs and cgroups are counted separately. Tests of counts are skipped if the kernel does not allow
+# counting.
 # Prints TAP. ONLY=TEXT and TIMES=1 are as in tests/machine.py.
 # SPDX-License-Identifier: MIT
 import contextlib
@@ -28,7 +29,7 @@ CPUS = len(os.sched_getaffinity(0))
 
 # --- kinds of events ------------------------------------------------------------------------------
 
-@test("software events: counts that are known")
+@test("software events: count known work")
 def _(m):
     rows = measure("-e", "page-faults,minor-faults,major-faults,task-clock,context-switches,cpu-migrations,dummy",
                    *work("fault", 1000, "nap", 50, "spin", 100))
@@ -38,13 +39,13 @@ def _(m):
     ran(of(rows, "task-clock")[0], 0.1, "task-clock")
     r = stat("-j", "-e", "context-switches", *work("nap", 50, "switches", 0))
     got, most = value(rows_of(r.err), "context-switches"), int(r.out)
-    check(50 <= got <= most + 5, f"switches: {got}, of {most} that the kernel had counted shortly before the end")
+    check(50 <= got <= most + 5, f"switches: {got}, of {most} that the kernel counted until shortly before the end")
     eq(value(rows, "dummy"), 0, "dummy")
     eq([r["event"] for r in rows], "page-faults minor-faults major-faults task-clock context-switches cpu-migrations "
        "dummy".split(), "the order of -e")
 
 
-@test("software events: clocks are in ns, and have that unit; counts have none")
+@test("software events: clocks have the unit ns, counts have no unit")
 def _(m):
     rows = measure("-e", "task-clock,cpu-clock,page-faults", *work("spin", 50))
     eq([r["unit"] for r in rows], ["ns", "ns", ""], "units")
@@ -57,7 +58,7 @@ def mounted():
 
 
 def with_tracefs(*args):
-    """stat, in a mount namespace of its own where tracefs is mounted nowhere."""
+    """Runs stat, in a mount namespace with tracefs if tracefs is not mounted."""
     machine_wide()
     if mounted():
         return stat(*args)
@@ -94,7 +95,7 @@ def _(m):
     r = with_tracefs(*e, "--filter", "fd == 12345", *work("getppid", 10))
     if b"no such" in r.err:
         raise Skip(f"no system calls among its tracepoints: {r.err[:100]!r}")
-    eq(value(rows_of(r.err), "syscalls:sys_enter_close"), 0, "closes of a descriptor that there is not")
+    eq(value(rows_of(r.err), "syscalls:sys_enter_close"), 0, "calls of close() with a descriptor that does not exist")
     for bad in ("nosuch == 1", "(("):
         r = with_tracefs(*e, "--filter", bad, *work("exit", 0))
         eq(r.code, 4, f"exit code ({r!r})")
@@ -103,21 +104,22 @@ def _(m):
     says(stat("--filter", "fd == 1", *work("exit", 0)), 2, "--filter")
 
 
-@test("--pmu-file: names of its own")
+@test("--pmu-file: names in the file can be counted")
 def _(m):
     path = m.path("events")
     with open(path, "w", encoding="ascii") as f:
         f.write("# ours\nfaults page-faults\n\npair {page-faults,minor-faults}\nbad nosuch-event\nempty\n")
     rows = measure("--pmu-file", path, "-e", "faults,pair", *work("fault", 100))
     eq([r["event"] for r in rows], ["faults", "page-faults", "minor-faults"], "records")
-    eq(len({r["value"] for r in rows}), 1, "the same faults")
+    eq(len({r["value"] for r in rows}), 1, "values of the same event under three names")
     for name in ("bad", "empty", "none"):
         says(stat("--pmu-file", path, "-e", name, *work("exit", 0)), 2, name if name != "bad" else "nosuch-event")
     says(stat("--pmu-file", m.path("absent"), "-e", "faults", *work("exit", 0)), 2, "absent")
 
 
 def live_pmu(m, name, events, **files):
-    """A --sys where a PMU has the number of the software events: what its files say can be counted here."""
+    """Makes a --sys with a PMU that has the type number of the software events, so that the events
+    in its files can be counted. Returns the option."""
     base = os.path.join(m.path("sys"), "bus/event_source/devices", name)
     os.makedirs(os.path.join(base, "events"), exist_ok=True)
     os.makedirs(os.path.join(base, "format"), exist_ok=True)
@@ -132,7 +134,7 @@ def live_pmu(m, name, events, **files):
     return ["--sys", m.path("sys")]
 
 
-@test("PMU files: scale, unit, instances summed and kept apart, snapshot, per-pkg")
+@test("PMU files: scale, unit, snapshot and per-pkg are used; instances are summed, or separate with -A")
 def _(m):
     machine_wide()
     clock = {"ms": "event=0x0\n", "ms.scale": "1e-6", "ms.unit": "ms", "now": "event=0x0\n", "now.snapshot": "1\n",
@@ -146,7 +148,7 @@ def _(m):
     within(row["value"] / 1000, 2 * n * 0.2, 2 * n * row["dt"], "seconds of both instances on all CPUs")
     rows = measure(*tree, "-a", "-A", "-w", "0.1", "-e", "uncore_fake/ms/")
     eq({r["event"] for r in rows}, {"uncore_fake_0/ms/", "uncore_fake_1/ms/"}, "instances with -A")
-    eq(len(rows), 2 * n, "each on each CPU")
+    eq(len(rows), 2 * n, "records of each instance on each CPU")
     row = one(*tree, "-a", "-w", "0.2", "-e", "fake_0/pkg/")
     packages = {topology(c, "physical_package_id") for c in online()}
     within(row["value"] / 1e9, len(packages) * 0.2, len(packages) * row["dt"], "seconds, once a package")
@@ -155,11 +157,11 @@ def _(m):
     passed = 0
     for k, r in enumerate(rows):
         passed += r["dt"]
-        within(r["value"] / 1e9, (k + 1) * 0.05, passed, f"a snapshot, which is no increase: {values}")
+        within(r["value"] / 1e9, (k + 1) * 0.05, passed, f"a snapshot is the value itself, not an increase: {values}")
     eq({r["running"] for r in rows}, {100.0}, "running")
 
 
-@test("tracepoints: a clear word where tracefs is not mounted", counts=False)
+@test("tracepoints: a message says that tracefs is not mounted", counts=False)
 def _(m):
     if mounted():
         raise Skip("tracefs is mounted here")
@@ -178,19 +180,19 @@ def _(m):
     eq([x["value"] for x in rows], [4321, 77, 0], f"writes, calls, no access ({[x['reason'] for x in rows]})")
 
 
-@test("uprobes count exactly")
+@test("uprobes: count exactly")
 def _(m):
     e = uprobe()
     eq(one("-e", e, *work("call", 1234))["value"], 1234, "calls")
-    eq(one("--no-inherit", "-e", e, *work("call", 100, "fork", 1, "call", 11))["value"], 100, "without the child's")
-    own = m.path("own")  # that no other test runs
+    eq(one("--no-inherit", "-e", e, *work("call", 100, "fork", 1, "call", 11))["value"], 100, "calls without those of the child")
+    own = m.path("own")  # a copy that no other test runs
     subprocess.run(["cp", work()[1], own], check=True)
     eq(one("-a", "-e", uprobe(own), "--", own, *work("call", 100, "fork", 1, "call", 11)[2:])["value"], 111, "of all CPUs")
 
 
-@test("events by symbol: uprobes of a function and of its return, breakpoints of data and code")
+@test("events by symbol: uprobes of a function and of its return, breakpoints of data and code are counted")
 def _(m):
-    uprobe()  # or it is skipped
+    uprobe()  # skips the test without uprobes
     prog, command = work()[1], work("write", 4321, "call", 77)
     e = [f"uprobe:{prog}:probed", f"uprobe:{prog}:probed+0:u", f"uretprobe:{prog}:probed"]
     eq([one("-e", x, *command)["value"] for x in e], [77] * 3, "calls, returns")
@@ -209,11 +211,12 @@ def _(m):
     says(stat("-e", f"uprobe:{bare}:probed", *command), 2, "it is stripped")
 
 
-@test("uprobes do not change the command: its forks succeed")
+@test("uprobes: do not change the command, so that its forks succeed")
 def _(m):
-    # the kernel copies an inherited one in the parent that forks, where the path's pointer means nothing
+    # The kernel copies an inherited event in the parent that forks, where the pointer to the path
+    # is invalid.
     r = stat("-j", "-e", uprobe(), *work("call", 100, "fork", 1, "call", 11))
-    eq(r.code, 0, "exit code, which is 8 where fork failed")
+    eq(r.code, 0, "exit code; 8 if fork failed")
     check(rows_of(r.err)[0]["value"] in (100, 111), f"calls {r.err!r}")
 
 
@@ -230,21 +233,21 @@ def _(m):
     a, b = of(rows, "page-faults"), of(rows, "minor-faults")
     check(sum(r["value"] or 0 for r in a) > 100, "no faults were seen")
     for x, y in zip(a, b):
-        eq((x["enabled"], x["runtime"]), (y["enabled"], y["runtime"]), "both of one interval")
-        # a fault counts for the one just before the other, and the read may come between
+        eq((x["enabled"], x["runtime"]), (y["enabled"], y["runtime"]), "enabled and runtime of both events in one interval")
+        # the kernel counts a fault for one event before the other, and a read may occur between
         check(abs(x["value"] - y["value"]) <= 1, f"{x['value']} and {y['value']} of one interval")
 
 
 @test("groups: if the leader cannot be counted, each event of the group has the reason, and other groups count")
 def _(m):
     rows = measure("-e", f"{{{NOTHING},page-faults}},task-clock", *work("exit", 0))
-    eq([r["value"] is None for r in rows], [True, True, False], "which have no value")
+    eq([r["value"] is None for r in rows], [True, True, False], "events without a value")
     check("leader" in rows[1]["reason"], f"reason {rows[1]['reason']!r}")
     rows = measure("-e", f"{{page-faults,{NOTHING}}}", *work("exit", 0))
-    eq([r["value"] is None for r in rows], [False, True], "where a member cannot")
+    eq([r["value"] is None for r in rows], [False, True], "events without a value if a member cannot be counted")
 
 
-@test("modifiers: :u and :k part the whole")
+@test("modifiers: the counts of :u and :k add up to the whole")
 def _(m):
     rows = measure("-e", "page-faults,page-faults:u,page-faults:k", *work("fault", 500, "spin", 5))
     whole, user, kernel = (r["value"] for r in rows)
@@ -255,7 +258,7 @@ def _(m):
     near(value(rows, "page-faults"), kernel, 20, "--all-kernel")
 
 
-@test("inherit: children count; with --no-inherit they do not")
+@test("inherit: events of children are counted, except with --no-inherit")
 def _(m):
     words = work("fault", 100, "fork", 1, "fault", 3000)
     base = value(measure("-e", "page-faults", *work("fork", 1)), "page-faults")
@@ -276,7 +279,7 @@ def _(m):
             r = p.end()
         eq(r.code, 0, f"exit code ({r!r})")
         got = value(rows_of(r.out), "page-faults")
-        check(3000 <= got < 3200, f"{got} page faults, 3000 of them of threads that began while it was measured")
+        check(3000 <= got < 3200, f"{got} page faults, of which 3000 are of threads that started during the measurement")
 
 
 @test("tasks: -a --per-thread lists the threads of the machine that counted something")
@@ -285,13 +288,13 @@ def _(m):
     with working("threads", 3, "spin", 600000) as w, Running([*work("sleep", 600000)[1:]]) as idle:
         w.until(b"ready\n")
         w.go()
-        machine.until("its threads run", lambda: len(os.listdir(f"/proc/{w.pid}/task")) == 4)
+        machine.until("start of its threads", lambda: len(os.listdir(f"/proc/{w.pid}/task")) == 4)
         rows = measure("-a", "--per-thread", "-e", "task-clock,page-faults", "--timeout", "500")
         tids = sorted(int(t) for t in os.listdir(f"/proc/{w.pid}/task"))
     mine = [r for r in rows if r["pid"] == w.pid and r["event"] == "task-clock"]
     eq(sorted(r["tid"] for r in mine), [t for t in tids if t != w.pid], "threads that ran")
     eq({r["comm"] for r in mine}, {"work"}, "name")
-    check(not [r for r in rows if r["pid"] == idle.pid], "a process that slept has a row")
+    check(not [r for r in rows if r["pid"] == idle.pid], "a process that only slept has a row")
     check(all(r["value"] and r["tid"] for r in rows), f"rows without a count: {[r for r in rows if not r['value']][:3]}")
     total = sum(r["value"] for r in rows if r["event"] == "task-clock") / 1e9
     check(total <= len(online()) * rows[0]["dt"] * 1.01, f"{total} s on {len(online())} CPUs in {rows[0]['dt']} s")
@@ -300,7 +303,7 @@ def _(m):
         os.symlink(program, f"{d}/its-command")
         rows = measure("-a", "--per-thread", "-e", "task-clock", dashes, f"{d}/its-command", *words)
     spent = [r["value"] for r in rows if r["comm"] == "its-command"]
-    check(len(spent) == 1 and spent[0] >= 50e6, f"the command, which spins for 50 ms: {spent} ns")
+    check(len(spent) == 1 and spent[0] >= 50e6, f"CPU time of the command, which spins for 50 ms: {spent} ns")
 
 
 @test("tasks: --per-thread has a record for each thread, with its process and name")
@@ -334,17 +337,17 @@ def _(m):
         got = []
         for tid in tids:
             with started("-j", "-t", tid, "-e", "task-clock", "-I", 20) as p:
-                p.until(b"\n")  # it counts
+                p.until(b"\n")  # counting has begun
                 until_it_ran(w.pid, 0.05)
                 os.kill(p.pid, signal.SIGINT)
                 got.append(sum(r["value"] or 0 for r in rows_of(p.end().out)))
-        eq(got[0], 0, "ns of the thread that waits")
-        check(got[1] > 0.04e9, f"the thread that spins for 0.05 s: {got[1]} ns")
+        eq(got[0], 0, "ns of the waiting thread")
+        check(got[1] > 0.04e9, f"CPU time of the thread that spins for 0.05 s: {got[1]} ns")
         both = measure("-t", f"{tids[0]},{tids[1]}", "--per-thread", "-e", "task-clock", "--timeout", "100")
         eq(sorted(r["tid"] for r in both), tids, "both")
 
 
-@test("tasks: a process that is named twice is counted once")
+@test("tasks: a process that is given twice is counted once")
 def _(m):
     with working("slowfault", 5000) as w:
         w.until(b"ready\n")
@@ -357,7 +360,7 @@ def _(m):
         w.until(b"ready\n")
         w.go()
         rows = measure("-p", f"{w.pid},{w.pid}", "-e", "page-faults,task-clock", "--raw", "--timeout", "100")
-        eq([r["cpus"] for r in rows], [1, 1], "counts that are summed")
+        eq([r["cpus"] for r in rows], [1, 1], "numbers of CPUs of each record")
 
 
 @test("tasks: all 600 threads of a process are counted, or the number of uncounted threads is reported")
@@ -369,10 +372,10 @@ def _(m):
         p.until(b"ready\n")
         r = stat("-j", "--per-thread", "-e", "task-clock", "-p", p.pid, "--timeout", 100)
         n = len(rows_of(r.out))
-        check(n == 601 or b"gpustat: " in r.err, f"{n} of 601 threads, and no word of it")
+        check(n == 601 or b"gpustat: " in r.err, f"{n} of 601 threads, without a message")
 
 
-@test("tasks: of more threads than there are places for, those without one are left out, not another one's", alone=True)
+@test("tasks: threads that exceed the table are left out, and the counts of others stay correct", alone=True)
 def _(m):
     places = 8193
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < places + 200:
@@ -389,17 +392,17 @@ def _(m):
         r = stat("-j", "--per-thread", "-e", "task-clock", "-p", p.pid, "--timeout", 200)
         rows = {row["tid"]: row for row in rows_of(r.out)}
         eq(len(rows), places, "records")
-        check(re.search(rb"CPUs or tasks: room for \d+ only, \d+ left out", r.err), f"the full table is named: {r.err!r}")
-        check(not rows[p.pid]["value"] or rows[p.pid]["value"] < 2e7, f"the first one sleeps: {rows[p.pid]}")
+        check(re.search(rb"CPUs or tasks: room for \d+ only, \d+ left out", r.err), f"the message names the full table: {r.err!r}")
+        check(not rows[p.pid]["value"] or rows[p.pid]["value"] < 2e7, f"CPU time of the first thread, which sleeps: {rows[p.pid]}")
 
 
-@test("tasks: -w ends the measurement of a process that runs on")
+@test("tasks: -w ends the measurement of a process that continues to run")
 def _(m):
     r = stat("-j", "-p", os.getpid(), "-w", "0.1", "-e", "task-clock")
     eq((r.code, len(rows_of(r.out))), (0, 1), "exit code, records")
 
 
-@test("tasks: the end of the process ends the measurement")
+@test("tasks: the measurement ends at the end of the process")
 def _(m):
     with working("spin", 100) as w:
         w.until(b"ready\n")
@@ -417,17 +420,17 @@ def _(m):
     machine_wide()
     cpus = online()
     rows = measure("-a", "-e", "cpu-clock", "-w", "0.2")
-    within(value(rows, "cpu-clock") / 1e9, 0.2 * len(cpus), rows[0]["dt"] * len(cpus), "seconds of all")
+    within(value(rows, "cpu-clock") / 1e9, 0.2 * len(cpus), rows[0]["dt"] * len(cpus), "seconds of all CPUs")
     for args in (["-A", "-a"], ["--per-cpu"]):
         rows = measure(*args, "-e", "cpu-clock", "-w", "0.1")
-        eq([r["cpu"] for r in rows], cpus, "a record for each")
+        eq([r["cpu"] for r in rows], cpus, "a record for each CPU")
         for r in rows:
             within(r["value"] / 1e9, 0.1, r["dt"], f"seconds of CPU {r['cpu']}")
     rows = measure("-C", cpus[-1], "-e", "cpu-clock", "-w", "0.1")
     within(rows[0]["value"] / 1e9, 0.1, rows[0]["dt"], "seconds of one CPU")
     rows = measure("-C", f"{cpus[0]}-{cpus[-1]}", "-A", "-e", "cpu-clock,page-faults", "-w", "0.05")
     eq([(r["event"], r["cpu"]) for r in rows], [(e, c) for e in ("cpu-clock", "page-faults") for c in cpus],
-       "event by event, CPU by CPU")
+       "records in the order of events, then CPUs")
 
 
 @test("CPUs: a process bound to a CPU is counted on that CPU")
@@ -436,7 +439,7 @@ def _(m):
     if CPUS < 2:
         raise Skip("needs two CPUs")
     cpu = max(os.sched_getaffinity(0))
-    own = m.path("own")  # that nobody else runs
+    own = m.path("own")  # a copy that no other test runs
     subprocess.run(["cp", work()[1], own], check=True)
     rows = measure("-A", "-a", "-e", uprobe(own), "--", "taskset", "-c", str(cpu), own, "call", 20000)
     eq({r["cpu"]: r["value"] for r in rows if r["value"]}, {cpu: 20000}, "calls on each CPU")
@@ -447,7 +450,7 @@ def topology(cpu, name):
         return int(f.read())
 
 
-@test("CPUs: --per-core and --per-socket sum as the machine is built")
+@test("CPUs: --per-core and --per-socket sum by the topology of the machine")
 def _(m):
     machine_wide()
     cpus = online()
@@ -506,7 +509,8 @@ def _(m):
                 f.write(str(w.pid))
             w.go()
             def counted(*args):
-                """Until who spins had 0.05 s of CPU time while it counted: sums over intervals."""
+                """Counts until the spinning process has used 0.05 s of CPU time. Returns the
+                records of all intervals."""
                 with started("-j", *args, "-I", 50) as p:
                     p.until(b"\n")
                     until_it_ran(w.pid, 0.05)
@@ -516,12 +520,12 @@ def _(m):
             eq([(r["event"], r["cgroup"]) for r in rows][:4], [(e, g) for e in ("task-clock", "page-faults") for g in (a, b)], "records")
             busy, idle = ([r for r in of(rows, "task-clock") if r["cgroup"] == g] for g in (a, b))
             check(0.04e9 < sum(r["value"] or 0 for r in busy) <= 1.001e9 * sum(r["dt"] for r in busy), f"who spins: {busy}")
-            check(not any(r["value"] for r in idle), f"an empty one: {idle}")
+            check(not any(r["value"] for r in idle), f"the cgroup without processes: {idle}")
             rows = counted("-G", f"/{a}", "-e", "task-clock")
             check(sum(r["value"] or 0 for r in rows) > 0.04e9, f"without -a, with a slash: {rows}")
 
 
-@test("cgroups: one that goes after the first repetition counts in that only: neither as 0, nor as what all do")
+@test("cgroups: a cgroup that is removed after the first repetition has only the value of that repetition")
 def _(m):
     name = f"gpustat-test-{os.getpid()}-c"
     with cgroups(name) as (path,):
@@ -532,12 +536,12 @@ def _(m):
             os.makedirs(path, exist_ok=True)
             r = stat("-j", *how, "-G", name, "-r", "3", "-e", "task-clock", "--", "sh", "-c", once)
             eq(r.code, 0, f"exit code ({r!r})")
-            check(not os.path.exists(path), "it has not gone")
-            row, = parse_json(r.err)  # running is of the last repetition: null
+            check(not os.path.exists(path), "the cgroup was not removed")
+            row, = parse_json(r.err)  # running belongs to the last repetition and is null
             check(row["value"] and row.get("repeats", 1) == 1, f"{how}: {row}")
 
 
-@test("cgroups: -G / is the root of the hierarchy, with all that is below it")
+@test("cgroups: -G / counts the root of the hierarchy and all cgroups below it")
 def _(m):
     machine_wide()
     cgroup_root()
@@ -552,7 +556,7 @@ def _(m):
         says(stat("-G", bad, "-e", "task-clock", "-w", "0.1"), 2, "cgroup")
 
 
-@test("virtual events stand beside perf events in one list")
+@test("virtual events: can be counted in one list with perf events")
 def _(m):
     def ctxt():
         with open("/proc/stat", encoding="ascii") as f:
@@ -568,11 +572,11 @@ def _(m):
     near(value(rows, "duration_time") / 1e9, 0.1, 0.0001, "duration_time")
 
 
-@test("virtual events: user_time and system_time are the command's")
+@test("virtual events: user_time and system_time are those of the command")
 def _(m):
     rows = measure("-e", "user_time,system_time,task-clock", *work("spin", 200))
     both = value(rows, "user_time") + value(rows, "system_time")
-    within(both / 1e9, 0.8 * 0.2, rows[0]["dt"], "seconds in both")
+    within(both / 1e9, 0.8 * 0.2, rows[0]["dt"], "sum of both in seconds")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # t_stat_sets.py PROG - tests the event sets of `gpustat stat`, which take turns by time or by
-# overflow, and its output formats; perf stat itself is the reference of perf-csv. Tests of counts
-# are skipped where the kernel does not allow counting. Prints TAP. ONLY=TEXT and TIMES=1 are as in
+# overflow, and its output formats; perf-csv is compared with perf stat itself. Tests of counts are
+# skipped if the kernel does not allow counting. Prints TAP. ONLY=TEXT and TIMES=1 are as in
 # tests/machine.py.
 # SPDX-License-Identifier: MIT
 import contextlib
@@ -32,7 +32,7 @@ def scaled(r):
     near(r["running"], 100 * r["active"] / r["dt"], 0.2, "percent running")
 
 
-@test("sets by time: in turn, each with its runs and active time, scaled to the whole")
+@test("sets by time: take turns; each record has its runs and active time, and is scaled to the whole time")
 def _(m):
     machine_wide()
     cpu = online()[0]
@@ -44,23 +44,23 @@ def _(m):
     eq((a["runs"], b["runs"]), (20, 20), "runs")
     near(a["active"], 0.4, 0.002, "seconds of a")
     near(b["active"], 0.6, 0.002, "seconds of b")
-    eq((a["timeout"], b["timeout"]), (0.02, 0.03), "turns as the timer can do them")
+    eq((a["timeout"], b["timeout"]), (0.02, 0.03), "lengths of turns that the timer allows")
     rows = measure(*args)
     for r in rows[:2]:
         scaled(r)
-        check(1 <= r["runs"] <= r["active"] / r["timeout"] + 1, f"no turn is shorter than it should be: {r}")
+        check(1 <= r["runs"] <= r["active"] / r["timeout"] + 1, f"no turn is shorter than its timeout: {r}")
         check(0 < r["count"] <= 1.001e9 * r["active"] + 1e6 * r["runs"], f"ns of {r['active']} s")
-    check(rows[0]["active"] + rows[1]["active"] <= rows[0]["dt"] + 1e-5, f"seconds of both: {rows}")
+    check(rows[0]["active"] + rows[1]["active"] <= rows[0]["dt"] + 1e-5, f"active time of both sets: {rows}")
     row = measure("-C", cpu, "--no-scale", "--raw", "--set", "a=cpu-clock@20ms", "--set", "b=page-faults@20ms", "-w", "0.4")[0]
     eq(row["value"], row["count"], "--no-scale")
 
 
-@test("sets by time: of a command, over intervals too")
+@test("sets by time: work with a command, also over intervals")
 def _(m):
     rows = measure("--raw", "--set", "a=task-clock@5ms", "--set", "b=task-clock@5ms", *work("spin", 500))
     for r in rows:
         scaled(r)
-    check(sum(r["count"] for r in rows) <= 1.001e9 * rows[0]["dt"], f"in one set or the other: {rows}")
+    check(sum(r["count"] for r in rows) <= 1.001e9 * rows[0]["dt"], f"the sum of both sets is not more than the time: {rows}")
     rows = measure("--raw", "-I", 100, "--set", "a=task-clock@5ms", "--set", "b=page-faults@5ms", *work("spin", 450))
     a = [r for r in rows if r["set"] == "a"]
     check(0 < sum(r["count"] or 0 for r in a) <= 1.001e9 * sum(r["active"] for r in a) + 1e6 * sum(r["runs"] for r in a), f"{a}")
@@ -69,14 +69,14 @@ def _(m):
         check(all(9 <= r["runs"] <= 11 for r in rows), f"runs in intervals of 100 ms: {[r['runs'] for r in rows]}")
 
 
-@test("sets: ids give the order, 0 to 65535, each once")
+@test("sets: ids from 0 to 65535 determine the order, and must be unique")
 def _(m):
     def sets(*args):
         rows = measure(*args, *work("sleep", 60))
         return [r["set"] for r in rows]
     eq(sets("--set", "9:n=task-clock", "--set", "2:t=page-faults", "--set", "65535:l=task-clock",
             "--set", "0:z=task-clock"),
-       ["z", "t", "n", "l"], "in the order of ids")
+       ["z", "t", "n", "l"], "sets in the order of ids")
     eq(sets("--set", "x=task-clock", "--set", "y=page-faults", "--set", "z=task-clock"), ["x", "y", "z"], "without ids")
     for bad in (["65536:a=task-clock"], ["1:a=task-clock", "1:b=task-clock"], ["0:a=task-clock", "0:b=task-clock"],
                 ["-1:a=task-clock"], ["x:a=task-clock"], ["99999999999999999999:a=task-clock"],
@@ -98,45 +98,45 @@ def _(m):
         with open(m.path("out"), "rb") as f:
             rows = rows_of(f.read())
         os.unlink(m.path("out"))
-        check(b"bad" in r.err or any(x["set"] == "bad" and x["reason"] for x in rows), f"it is not named: {r!r}")
+        check(b"bad" in r.err or any(x["set"] == "bad" and x["reason"] for x in rows), f"no message names the set: {r!r}")
         return rows
     rows = named("--raw", "--set", "a=task-clock@10ms", "--set", f"bad={NOTHING}@10ms", "--set", "c=page-faults@10ms",
                    *work("spin", 300))
     by = {r["set"]: r for r in rows}
     check(by["bad"]["value"] is None and by["bad"]["reason"].startswith("not supported"), f"{by['bad']}")
     eq(by["bad"]["runs"], 0, "runs of the set that cannot be opened")
-    check(by["a"]["active"] + by["c"]["active"] <= by["a"]["dt"] + 1e-5, f"the others take all turns: {rows}")
+    check(by["a"]["active"] + by["c"]["active"] <= by["a"]["dt"] + 1e-5, f"the other sets take all turns: {rows}")
     if wide():
         rows, _waits, _took = driven("-a", "--raw", "--set", "a=cpu-clock@10ms", "--set", f"bad={NOTHING}@10ms", "--set", "c=page-faults@10ms", "-w", "0.3")
-        eq([r["runs"] for r in rows], [15, 0, 15], "the others take all turns")
-        near(rows[0]["active"] + rows[2]["active"], 0.3, 0.002, "and all of the time")
+        eq([r["runs"] for r in rows], [15, 0, 15], "runs: the other sets take all turns")
+        near(rows[0]["active"] + rows[2]["active"], 0.3, 0.002, "active time of the other sets")
     rows = named("--set", f"bad={NOTHING}@10ms", "--set", "c=task-clock@10ms", *work("spin", 100))
-    ran(rows[1], 0.099, "where the first set is the bad one")
+    ran(rows[1], 0.099, "the set after an invalid first set")
     rows = named("--set", f"bad={NOTHING}@10ms", "--set", f"y={NOTHING}@10ms", *work("exit", 0), code=4)
-    eq([x["value"] for x in rows], [None, None], "where all are bad")
+    eq([x["value"] for x in rows], [None, None], "values if all sets are invalid")
 
 
-@test("sets: @overflow ends a turn once the event has come that often", alone=True)
+@test("sets: @overflow:EVENT:N ends a turn after N events", alone=True)
 def _(m):
     rows = measure("--raw", "--set", "a=page-faults@overflow:page-faults:100",
                    "--set", "b=page-faults@overflow:page-faults:150", *work("slowfault", 2500))
     a, b = rows
     counted = a["count"] + b["count"]
     check(abs(a["runs"] - b["runs"]) <= 1 and a["runs"] >= 3, f"in turn: {a['runs']} and {b['runs']}")
-    # a turn goes on until we are told of its end, and what is counted meanwhile is its own
+    # a turn lasts until gpustat is notified, and events until then belong to it
     for r, n in ((a, 100), (b, 150)):
         check(r["runs"] <= r["count"] / n + 1, f"no turn ends before {n}: {r['runs']} turns, {r['count']} faults")
-    check(counted <= 2650, f"{counted} of 2500 faults are counted in one or the other: those of a switch in none")
+    check(counted <= 2650, f"{counted} of 2500 faults are counted in one of the sets; faults during a switch are in none")
 
 
-@test("sets: @overflow switches though our parent blocks SIGIO")
+@test("sets: @overflow switches sets although gpustat's parent blocks SIGIO")
 def _(m):
     rows = measure("--set", "a=page-faults@overflow:page-faults:100", "--set", "b=page-faults@overflow:page-faults:100",
                    *work("slowfault", 2000), preexec_fn=blocking(signal.SIGIO))
     check(rows[0]["runs"] >= 3 and rows[1]["runs"] >= 3, f"turns {[r['runs'] for r in rows]}")
 
 
-@test("sets: the first of several overflows ends the turn, and a trigger may stand beside the events", alone=True)
+@test("sets: the first of several overflows ends the turn; the trigger need not be a counted event", alone=True)
 def _(m):
     rows = measure("--raw", "--set", "a=task-clock@overflow:page-faults:100,context-switches:100000",
                    "--set", "b=task-clock@overflow:page-faults:100", *work("slowfault", 2000))
@@ -144,19 +144,19 @@ def _(m):
     check(4 <= by["a", "task-clock"]["runs"] + by["b", "task-clock"]["runs"] <= 21, f"turns: {rows}")
 
 
-@test("sets: a time and an overflow together: whichever comes first", alone=True)
+@test("sets: with a time and an overflow the first of both ends the turn", alone=True)
 def _(m):
     rows = measure("--raw", "--set", "t=page-faults@10ms@overflow:page-faults:1000000",
                    "--set", "o=page-faults@100s@overflow:page-faults:100", *work("slowfault", 2500))
     t, o = rows
-    check(t["runs"] <= t["active"] / 0.01 + 1, f"seconds of a turn that ends by time: {t['active'] / t['runs']}")
-    check(o["runs"] <= o["count"] / 100 + 1, f"faults of a turn that ends by overflow: {o['count'] / o['runs']}")
+    check(t["runs"] <= t["active"] / 0.01 + 1, f"length in seconds of a turn that ends by time: {t['active'] / t['runs']}")
+    check(o["runs"] <= o["count"] / 100 + 1, f"faults in a turn that ends by overflow: {o['count'] / o['runs']}")
     check(abs(t["runs"] - o["runs"]) <= 1 and t["runs"] >= 3, f"turns {t['runs']} and {o['runs']}")
     rows = measure("--raw", "--set", "t=task-clock@20ms", "--set", "o=page-faults@overflow:page-faults:100",
                    *work("slowfault", 2000))
     t, o = rows
-    check(2 <= t["runs"] <= t["active"] / 0.02 + 1, f"one by time: {t['runs']} turns of {t['active']} s")
-    check(2 <= o["runs"] <= o["count"] / 100 + 1, f"one by overflow: {o['runs']} turns of {o['count']} faults")
+    check(2 <= t["runs"] <= t["active"] / 0.02 + 1, f"the set that ends by time: {t['runs']} turns of {t['active']} s")
+    check(2 <= o["runs"] <= o["count"] / 100 + 1, f"the set that ends by overflow: {o['runs']} turns of {o['count']} faults")
 
 
 @test("sets: each kind of invalid argument is refused with the expected form", counts=False)
@@ -178,10 +178,10 @@ def _(m):
     with open(m.path("out"), "rb") as f:
         eq([x["set"] for x in rows_of(f.read())], ["y"], "records")
     r = stat("--set", "x=nosuch@10ms", *work("exit", 0))
-    eq(r.code, 2, f"exit code of nothing but that ({r!r})")
+    eq(r.code, 2, f"exit code if no other set is left ({r!r})")
 
 
-@test("a temperature is read only while its set is active, and not before counting began", counts=False)
+@test("sets: a temperature is read only while its set is active, and not before counting begins", counts=False)
 def _(m):
     hwmon = m.path("sys/class/hwmon/hwmon0")
     os.makedirs(hwmon)
@@ -190,22 +190,22 @@ def _(m):
             f.write(text + "\n")
     args = ("--raw", "--sys", m.path("sys"))
     rows, _waits, _took = driven(*args, "-I", 200, "--timeout", 1500, "--set", "A=hwmon_chip/temp1/@600ms", "--set", "B=hwmon_chip/temp2/@600ms")
-    eq(len(rows), 16, f"records of 7 intervals and the rest: {rows}")
+    eq(len(rows), 16, f"records of 7 intervals and the remaining time: {rows}")
     for x in rows:
         eq(x["value"], None if x["active"] == 0 else 40.0 if x["set"] == "A" else 50.0, f"value of {x}")
-        check(x["enabled"] <= 1.501e9, f"no more than has passed: {x}")
-    check(any(x["active"] == 0 for x in rows), f"turns of three intervals: {rows}")
+        check(x["enabled"] <= 1.501e9, f"not longer than the run: {x}")
+    check(any(x["active"] == 0 for x in rows), f"a set without a turn in an interval: {rows}")
     rows, _waits, _took = driven(*args, "-D", 9000, "--timeout", 200, "-e", "hwmon_chip/temp1/")
-    eq([(x["value"], x["enabled"]) for x in rows], [(None, 0)], "before counting began")
+    eq([(x["value"], x["enabled"]) for x in rows], [(None, 0)], "value before counting begins")
 
 
 # --- formats --------------------------------------------------------------------------------------
 
-@test("--raw: count, enabled and runtime, unscaled")
+@test("--raw: has count, enabled and runtime, unscaled")
 def _(m):
     rows = measure("--raw", "-e", "page-faults,task-clock", *work("fault", 100))
     for r in rows:
-        eq(r["value"], r["count"], "nothing was shared")
+        eq(r["value"], r["count"], "the value of an event without multiplexing")
         check(0 < r["runtime"] <= r["enabled"] <= r["dt"] * 1e9 + 1000, f"{r}")
     plain = measure("-e", "page-faults", *work("exit", 0))[0]
     check("enabled" not in plain and "runtime" not in plain, f"without --raw: {plain}")
@@ -214,13 +214,13 @@ def _(m):
 @test("json: every record has the keys of the schema; a missing value is null and has a reason")
 def _(m):
     r = stat("-j", "-e", f"task-clock,{NOTHING},page-faults", *work("exit", 0))
-    eq([x["value"] is None for x in rows_of(r.err)], [False, True, False], "which have no value")
+    eq([x["value"] is None for x in rows_of(r.err)], [False, True, False], "events without a value")
     eq(stat("-o", "json", "-e", "task-clock", *work("exit", 0)).code, 0, "-o json")
     r = stat("-j", "-1", "-e", "task-clock,page-faults", *work("exit", 0))
     eq(len(r.err.splitlines()), 1, "lines with -1")
 
 
-@test("csv and logfmt: strict, with the numbers that json has")
+@test("csv and logfmt: are valid and have the same numbers as json")
 def _(m):
     args = ["-e", f"{NOTHING},page-faults", "-C", "0", "-w", "0.02"] if wide() else \
         ["-e", f"{NOTHING},page-faults:u", *work("exit", 0)]
@@ -228,7 +228,7 @@ def _(m):
     fields = {r["field"] for r in rows}
     check({"value", "unit", "running", "reason"} <= fields, f"fields {fields}")
     cells = {(r["instance"], r["field"]): r["value"] for r in rows}
-    eq(cells[NOTHING, "value"], "", "a value that there is not")
+    eq(cells[NOTHING, "value"], "", "cell of a missing value")
     check(cells[NOTHING, "reason"].startswith("not supported"), f"reason {cells[NOTHING, 'reason']!r}")
     check(any(k[0].startswith("page-faults") and k[1] == "value" and v.isdigit() for k, v in cells.items()), f"{cells}")
     rows = parse_logfmt(out_of(stat("-o", "logfmt", *args), args))
@@ -246,7 +246,7 @@ def out_of(r, args):
     return r.err if "--" in args else r.out
 
 
-@test("line: a header and a row for each event, in columns")
+@test("line: prints a header and an aligned row for each event")
 def _(m):
     r = stat("-e", f"task-clock,page-faults,{NOTHING}", *work("spin", 20))
     lines = printable(r.err).splitlines()
@@ -258,14 +258,14 @@ def _(m):
     check(re.match(rf"{NOTHING} +- +- +not supported", lines[3]), f"{lines[3]!r}")
     end = lines[0].index("VALUE") + len("VALUE")
     for line in lines[1:4]:
-        check(len(line) == end or line[end] == " " and line[end - 1] != " ", f"a value out of its column: {line!r}")
+        check(len(line) == end or line[end] == " " and line[end - 1] != " ", f"a value that is not aligned with its column: {line!r}")
     r = stat("-H", "-e", "task-clock", *work("exit", 0))
     eq(len(r.err.splitlines()), 1, "lines with -H")
     r = stat("-I", 50, "-e", "task-clock", *work("sleep", 220))
-    eq(r.err.count(b"EVENT"), 1, "headers over intervals")
+    eq(r.err.count(b"EVENT"), 1, "number of headers with intervals")
 
 
-@test("line, table: the times of the run follow, as in perf; not with intervals, -H, -f or -1")
+@test("line, table: print the times of the run at the end, as perf; not with intervals, -H, -f or -1")
 def _(m):
     command = ["-e", "task-clock", *work("spin", 20)]
     for form in ("line", "table"):
@@ -281,18 +281,18 @@ def _(m):
     check(re.search(rb"\n\n +\d\.\d{9} seconds time elapsed\n$", text), f"without a command: {text!r}")
 
 
-@test("json: the CPU time of the command at its end; not in intervals, repetitions, or without a command")
+@test("json: has the CPU time of the command, but not with intervals, repetitions, or without a command")
 def _(m):
     row = one("-e", "task-clock", *work("spin", 100))
-    check(0.08 < row["user"] + row["system"] <= row["dt"] + 0.02, f"100 ms on the CPU: {row}")
+    check(0.08 < row["user"] + row["system"] <= row["dt"] + 0.02, f"CPU time of 100 ms: {row}")
     for args in (["-I", 20], ["-r", 2]):
         rows = measure(*args, "-e", "task-clock", *work("spin", 50))
         check(not any("user" in r or "system" in r for r in rows), f"{args}: {rows}")
     rows = measure("-r", 3, "-e", "task-clock,duration_time", *work("spin", 5))
-    near(rows[0]["dt"], value(rows, "duration_time") / 1e9, 0.0005, "dt of repetitions is the mean")
+    near(rows[0]["dt"], value(rows, "duration_time") / 1e9, 0.0005, "dt with repetitions is the mean")
 
 
-@test("table: a row for each event, no cell in two columns")
+@test("table: has a row for each event, and cells do not overlap")
 def _(m):
     r = stat("-o", "table", "-e", f"task-clock,page-faults,{NOTHING}", *work("exit", 0))
     text = printable(r.err)
@@ -323,62 +323,62 @@ def shape(cell):
 
 
 def same_fields(args, command):
-    """Our perf-csv has perf's cells."""
+    """Checks that perf-csv has the same cells as perf."""
     theirs, ours = fields_of(perf("-x,", *args, *command)), fields_of(stat("-x,", *args, *command).err)
-    if args[0] != "-I":  # how many intervals a command takes differs from run to run
+    if args[0] != "-I":  # the number of intervals of a command differs from run to run
         eq(len(ours), len(theirs), f"lines of {args}")
     for a, b in zip(ours, theirs):
-        if args[0] == "-I" and "<not counted>" in a + b:  # the command had no CPU in one of those intervals
+        if args[0] == "-I" and "<not counted>" in a + b:  # the command did not run in one of the intervals
             continue
         eq(len(a), len(b), f"cells of {args}: {a}, perf has {b}")
         shapes = [[shape(re.sub("^[KMG]/sec", "/sec", c)) for c in x] for x in (a, b)]
-        if args[0] == "-I":  # a time stamp, of which we know microseconds
+        if args[0] == "-I":  # a time stamp, which gpustat has in microseconds
             check(all(x[0].endswith("decimals") for x in shapes), f"time stamps {a[0]}, {b[0]}")
             shapes = [s[1:] for s in shapes]
         eq(*shapes, f"cells of {args}: {a}, perf has {b}")
 
 
-@test("perf-csv: perf's own fields, of a command")
+@test("perf-csv: has the fields of perf for a command")
 def _(m):
     same_fields(["-e", "task-clock,page-faults,cpu-clock,context-switches,dummy"], work("spin", 10))
 
 
-@test("perf-csv: perf's own fields, where an event is not supported")
+@test("perf-csv: has the fields of perf for an event that is not supported")
 def _(m):
     if os.path.isdir("/sys/bus/event_source/devices/cpu"):
         raise Skip("this machine has a PMU")
     same_fields(["-e", "cycles,task-clock"], work("exit", 0))
 
 
-@test("perf-csv: perf's own fields with -I", alone=True)
+@test("perf-csv: has the fields of perf with -I", alone=True)
 def _(m):
     same_fields(["-I", "100", "-e", "task-clock,page-faults"], work("spin", 150))
 
 
-@test("perf-csv: perf's own fields with -A")
+@test("perf-csv: has the fields of perf with -A")
 def _(m):
     machine_wide()
     same_fields(["-a", "-A", "-e", "cpu-clock,page-faults"], work("spin", 10))
 
 
-@test("perf-csv: perf's own fields with -r")
+@test("perf-csv: has the fields of perf with -r")
 def _(m):
     same_fields(["-r", "3", "-e", "task-clock,page-faults"], work("spin", 10))
 
 
-@test("perf-csv: perf's own fields with --per-socket")
+@test("perf-csv: has the fields of perf with --per-socket")
 def _(m):
     machine_wide()
     same_fields(["-a", "--per-socket", "-e", "cpu-clock,page-faults"], work("spin", 10))
 
 
-@test("perf-csv: perf's own fields with --per-core")
+@test("perf-csv: has the fields of perf with --per-core")
 def _(m):
     machine_wide()
     same_fields(["-a", "--per-core", "-e", "cpu-clock,page-faults"], work("spin", 10))
 
 
-@test("perf-csv: perf's own fields with --per-die and --per-node")
+@test("perf-csv: has the fields of perf with --per-die and --per-node")
 def _(m):
     machine_wide()
     for how in ("--per-die", "--per-node"):
@@ -386,7 +386,7 @@ def _(m):
 
 
 def shape_of(o):
-    """An object's keys in their order, with texts, and the kinds of numbers; perf 6.1 writes (null) for no unit."""
+    """Returns the keys of an object in order, with texts and types of numbers; perf 6.1 writes (null) for no unit."""
     def kind(key, v):
         if key in ("event", "unit", "cpu", "socket", "core", "die", "node", "cgroup", "aggregate-number"):
             return v
@@ -396,7 +396,7 @@ def shape_of(o):
     return [(k, kind(k, v)) for k, v in o.items()]
 
 
-@test("perf-json: perf's own keys, in their order")
+@test("perf-json: has the keys of perf in the same order")
 def _(m):
     machine_wide()
     for args in (["-e", "task-clock,page-faults,context-switches,dummy"], ["-e", f"task-clock,{NOTHING}"], ["-r", "2", "-e", "task-clock,page-faults"],
@@ -412,7 +412,7 @@ def _(m):
     eq(shape_of(ours), shape_of(theirs), "-I")
 
 
-@test("--summary: after the intervals, the counts of the whole run: their sum, in each format as perf has it")
+@test("--summary: prints the counts of the whole run after the intervals, in each format as perf does")
 def _(m):
     command = work("slowfault", 400)
     rows = measure("-I", 20, "--summary", "-e", "page-faults,task-clock", *command)
@@ -439,7 +439,7 @@ def _(m):
     check(re.search(rb"\ntotal +task-clock .*\n\n +\d\.\d{9} seconds time elapsed\n.* seconds user\n.* seconds sys\n$", text), f"{text!r}")
 
 
-@test("perf-csv: -x takes any separator, and \\t for a tab")
+@test("perf-csv: -x accepts any separator, and \\t for a tab")
 def _(m):
     for sep, want in ((";", ";"), ("\\t", "\t"), ("|", "|"), ("::", "::")):
         r = stat("-x", sep, "-e", "page-faults", *work("exit", 0))
@@ -448,12 +448,12 @@ def _(m):
     says(stat("-x", "", "-e", "page-faults", *work("exit", 0)), 2)
 
 
-@test("-r N: perf's formats have the mean time of the runs, as perf has it")
+@test("-r N: perf's formats have the mean time of the runs, as in perf")
 def _(m):
     r = stat("-x,", "-r", 5, "-e", "task-clock", *work("spin", 20))
     cells = fields_of(r.err)[0]
     eq(cells[5], "100.00", "running")
-    check(abs(float(cells[0]) * 1e6 - int(cells[4])) <= 5001, f"the time counted is the mean clock: {cells}")
+    check(abs(float(cells[0]) * 1e6 - int(cells[4])) <= 5001, f"the counted time equals the mean of the clock: {cells}")
 
 
 def has_event(pid):
@@ -462,7 +462,7 @@ def has_event(pid):
     return False
 
 
-@test("perf as the judge: page-faults within a few, task-clock of the same work the same")
+@test("compared with perf: page-faults of the same work are almost equal, task-clock is equal")
 def _(m):
     def ours(*words):
         return value(measure("-e", "page-faults", *work(*words)), "page-faults")
@@ -472,12 +472,12 @@ def _(m):
     for words in (("exit", 0), ("fault", 2000, "spin", 30)):
         a, b = (statistics.median(count(*words) for _ in range(7)) for count in (ours, theirs))
         near(a, b, 4, f"page faults of {words}")
-    with working("fault", 2000, "spin", 200) as w:  # both count it
+    with working("fault", 2000, "spin", 200) as w:  # gpustat and perf count the same process
         w.until(b"ready\n")
         with Running([package("perf", "linux-perf"), "stat", "-x,", "-e", "task-clock", "-p", w.pid]) as judge, \
              started("-j", "-e", "task-clock", "-p", w.pid) as p:
             for pid in (judge.pid, p.pid):
-                machine.until("it has its event", lambda: has_event(pid))  # noqa: B023
+                machine.until("an event of both programs", lambda: has_event(pid))  # noqa: B023
                 wait_asleep(pid)
             w.go()
             machine.until_zombie(w.pid)
