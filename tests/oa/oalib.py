@@ -1,8 +1,8 @@
-# oalib.py - the library of the tests of `gpustat oa` (t_oa_*.py): recordings whose contents are
-# known, with their truth, metric files, runs of the command, and the list of tests. The recordings
-# and the metric files are those of ../shared/oa; where it is missing, gen_recording.py and
-# gen_metrics.py of this folder make others.
-# SEEDS=N in the environment: the number of generated recordings of each kind (4).
+# oalib.py - the library of the tests of `gpustat oa` (t_oa_*.py): recordings with known contents
+# and their truth, metric files, runs of the command, and the list of tests. The recordings and the
+# metric files are those of ../shared/oa; if it is missing, gen_recording.py and gen_metrics.py in
+# this folder generate others. SEEDS=N in the environment: the number of generated recordings of
+# each kind (4).
 # SPDX-License-Identifier: MIT
 import decimal
 import functools
@@ -36,10 +36,10 @@ def test(name, slow=False):
     return add
 
 
-# --- what is tested with --------------------------------------------------------------------------
+# --- recordings and metric files --------------------------------------------------------------------------
 
 def once(f):
-    """Made by whoever is first; all wait for it. One lock each, so that one thing may need another."""
+    """Calls f once for each list of arguments; other threads wait for the result. Each f has its own lock."""
     lock, done = threading.Lock(), {}
 
     @functools.wraps(f)
@@ -64,14 +64,15 @@ def xml_folder():
 
 @once
 def xml_files():
-    """{"i915/tglgt2": path}"""
+    """Returns the metric files: {"i915/tglgt2": path}."""
     found = glob.glob(os.path.join(xml_folder(), "**", "oa-*.xml"), recursive=True)
     return {os.path.basename(os.path.dirname(p)) + "/" + os.path.basename(p)[3:-4]: p for p in found}
 
 
 @once
 def platforms():
-    """{name: (pci, generation, Hz, slices, subslices, EUs, min MHz, max MHz, format)}, the generator's own table."""
+    """Returns the table of the generator: {name: (pci, generation, Hz, slices, subslices, EUs, min
+    MHz, max MHz, format)}."""
     with open(GENERATOR, encoding="utf-8") as f:
         text = f.read()
     names = {}
@@ -80,7 +81,7 @@ def platforms():
 
 
 def xml_of(platform):
-    """The metric file of a platform of the generator."""
+    """Returns the metric file of a platform of the generator."""
     files = xml_files()
     if platform.startswith("xe-"):
         return files["xe/" + platform[3:]]
@@ -90,7 +91,7 @@ def xml_of(platform):
 
 @once
 def sets_of(path):
-    """{symbol name: element}, in the file's order."""
+    """Returns {symbol name: element}, in the order of the file."""
     return {s.get("symbol_name"): s for s in ElementTree.parse(path).getroot().iter("set")}
 
 
@@ -98,7 +99,7 @@ SERIAL = iter(range(10**9))
 
 
 class Made:
-    """A recording or stream, and the truth of it."""
+    """A recording or stream, and its true contents."""
 
     def __init__(self, path, truth):
         self.path = path
@@ -118,7 +119,7 @@ def make(m, platform, *args, truth=True):
     return Made(path, truth and path + ".jsonl")
 
 
-# The arguments with which the generator of this folder makes what ../shared/oa has as files.
+# Arguments with which the generator makes recordings in place of the files of ../shared/oa.
 GIVEN_OWN = {
     "hsw_basic": "hsw --seed 21 --reports 40 --wrap32 --lost 1", "mtl_basic": "mtlgt3 --seed 22 --reports 40 --overflow 1",
     "skl_events": "sklgt2 --seed 23 --reports 40 --wrap32 --wrap40 --lost 2 --overflow 2 --unknown 3 --pad",
@@ -128,7 +129,7 @@ GIVEN_OWN = {
 
 
 class Folder:
-    """A folder beside the program, for what several tests use."""
+    """A folder beside the program, for files that several tests use."""
 
     def __init__(self, name):
         self.name = os.path.join(os.path.dirname(machine.PROG), name)
@@ -157,8 +158,8 @@ GIVEN = {"hsw_basic": "hsw", "mtl_basic": "mtlgt3", "skl_events": "sklgt2", "tgl
 
 
 class Truth:
-    """samples: those of the file; lost: how many records of loss lie before each; broken: whether one of them says that
-    the buffer overflowed."""
+    """The true contents of a file. samples: its samples; lost: number of records of loss before
+    each sample; broken: True if one of them says that the buffer overflowed."""
 
     def __init__(self, lines):
         self.samples, self.lost, self.broken, lost, broken = [], [], [], 0, False
@@ -173,8 +174,8 @@ class Truth:
                 broken |= t["kind"] == "buffer_lost"
 
     def deltas(self, across=True):
-        """[(index, sample, next sample, records of loss until then)], without those across an overflow; across: with those
-        across a lost report."""
+        """Returns [(index, sample, next sample, records of loss until then)], without deltas across
+        an overflow, and with those across a lost report if `across` is true."""
         s = self.samples
         return [(k, s[k], s[k + 1], self.lost[k + 1]) for k in range(len(s) - 1)
                 if not self.broken[k + 1] and (across or self.lost[k] == self.lost[k + 1])]
@@ -184,7 +185,7 @@ class Truth:
 
 
 def slots(fmt):
-    """The names of a format's counters, in the order of the truth's deltas."""
+    """Returns the names of a format's counters, in the order of the deltas of the truth."""
     letter, n = {"A45": ("A", 45), "A32u40": ("A", 36), "A24u40": ("A", 38), "MPEC": ("M", 8),
                  "PEC64": ("PEC", 64)}[fmt]
     bc = [] if fmt == "PEC64" else [f"{x}{i}" for x in "BC" for i in range(8)]
@@ -193,7 +194,7 @@ def slots(fmt):
 
 @once
 def good():
-    """A recording of 30 reports that has nothing wrong, and what is read from it."""
+    """Makes a valid recording of 30 reports. Returns its bytes, its records and the recording."""
     g = make(Folder("good"), "tglgt2", "--seed", 5, "--reports", 30, "--ctx", 2)
     with open(g.path, "rb") as f:
         data = f.read()
@@ -203,7 +204,8 @@ def good():
 # --- runs -----------------------------------------------------------------------------------------
 
 class Recs(list):
-    """Records, and what was said on the way; lacks: which counters have no value. Floats stay texts."""
+    """Records and messages. lacks: the message about counters without a value. Floats are kept as
+    texts."""
 
     err = lacks = b""
 
@@ -221,11 +223,11 @@ def decode(out):
 
 
 def oa(args, code=0, err=b"", **kw):
-    """The records of a run; err: what it says besides counters without a value, None: whatever."""
+    """Returns the records of a run. err: its messages, without that of counters without a value; None: any."""
     r = machine.run(["oa", *(str(a) for a in args), "-o", "json"], **kw)
     eq(r.code, code, f"exit code of oa {args} ({r!r})")
     lacks = [line for line in r.err.splitlines(True) if line.startswith(b"gpustat: counters without a value: ")]
-    check(len(lacks) <= 1, f"oa {args} says more than once what is unknown")
+    check(len(lacks) <= 1, f"oa {args} has more than one message about unknown values")
     if err is not None:
         eq(r.err.replace(b"".join(lacks), b""), err, f"messages of oa {args}")
     recs = decode(r.out)
@@ -242,10 +244,10 @@ def number(text):
 
 
 def same_text(got, want, what):
-    """got: int or text of a float, as JSON has it; want: as %d and %.6f print."""
+    """Compares got, an int or the text of a float in JSON, with want, the output of %d or %.6f."""
     if "." in want:
         check(isinstance(got, str) and re.fullmatch(r"-?\d+\.(0|\d{0,5}[1-9])", got),
-              f"{what}: {got!r} is no decimal, want {want}")
+              f"{what}: {got!r} is not a decimal number, want {want}")
         eq(number(got), number(want), what)
     else:
         eq(got, int(want), what)
@@ -257,7 +259,7 @@ def sums_are(counter, want, fmt, what):
 
 
 def at(err, path, offset, what):
-    """The message names the file and the byte."""
+    """Checks that a message names the file and the byte."""
     lines = err.decode("utf-8", "replace").splitlines()
     check(any(line.startswith(f"gpustat: {path}: at byte {offset}: ") for line in lines),
           f"{what}: no message of {path} at byte {offset}: {err[-400:]!r}")

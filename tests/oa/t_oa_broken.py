@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-# t_oa_broken.py PROG - tests `gpustat oa --replay` on broken files: for cut and damaged records,
-# false sizes and random bytes a message names the file and the byte, and the records before it are
-# printed. Prints TAP. ONLY=TEXT and TIMES=1 are as in tests/machine.py. SEEDS=N is as in oalib.py.
+# t_oa_broken.py PROG - tests `gpustat oa --replay` with malformed files: for cut and damaged
+# records, wrong sizes and random bytes a message names the file and the byte, and the records
+# before it are printed. Prints TAP. ONLY=TEXT and TIMES=1 are as in tests/machine.py. SEEDS=N is as
+# in oalib.py.
 # SPDX-License-Identifier: MIT
 import os
 import random
@@ -24,10 +25,10 @@ from recording import record, records  # noqa: E402
 NULL_GUID = "00000000-0000-0000-0000-000000000000"
 
 
-# --- files that are broken ------------------------------------------------------------------------
+# --- malformed files ------------------------------------------------------------------------
 
 def whole(data, keep):
-    """The file with only those records."""
+    """Returns the file with only the selected records."""
     return b"".join(data[r.off:r.end] for r in records(data) if keep(r))
 
 
@@ -41,7 +42,7 @@ VERSION, INFO, TOPOLOGY, CORRELATION = range(65536, 65540)
 
 
 def broken(m, data, what, code=1, args=(), metrics=True):
-    """The records that come of a file with these bytes, its path, messages."""
+    """Replays a file with these bytes. Returns the records, with messages, and the path."""
     path = m.write(f"broken-{next(SERIAL)}.rec", data)
     recs = replay(path, *args, metrics=xml_of("tglgt2") if metrics else None, code=code, err=None, timeout=60)
     if code and data:
@@ -54,13 +55,13 @@ def broken(m, data, what, code=1, args=(), metrics=True):
 
 
 def alike(recs, indices, what, but=()):
-    """The records with these indices are as in the good file."""
+    """Checks that the records with these indices equal those of the valid file."""
     want = [{k: v for k, v in r.items() if k not in but} for r in good()[1] if r["index"] in indices]
     eq([{k: v for k, v in r.items() if k not in but} for r in recs], want, what)
 
 
 def cases():
-    """name -> what is done to the good file's bytes: (bytes, byte of the fault, indices that stay)"""
+    """Returns changes of the valid file: {name: (bytes, byte of the fault, indices of valid records)}."""
     data = good()[0]
     recs = records(data)
     samples = [r for r in recs if r.number == 1]
@@ -84,7 +85,7 @@ def cases():
     }
 
 
-@test("broken: cut records, sizes that cannot be")
+@test("malformed: cut records, and sizes that are impossible")
 def _(m):
     for what, (data, offset, stay) in cases().items():
         recs, path = broken(m, data, what)
@@ -93,20 +94,20 @@ def _(m):
         check(all(r["cpu_time"] is not None for r in recs), f"{what}: cpu_time")
 
 
-@test("broken: a sample that is too small for its format")
+@test("malformed: a sample that is too small for its format is skipped")
 def _(m):
     data = good()[0]
     mid = [r for r in records(data) if r.number == 1][14]
     short = data[:mid.off] + record(1, mid.body[:128]) + data[mid.end:]
     recs, path = broken(m, short, "too small")
     at(recs.err, path, mid.off, "too small")
-    alike([r for r in recs if r["index"] < 13], range(13), "too small: before it")
-    # what is behind it is not lost, however it is numbered
+    alike([r for r in recs if r["index"] < 13], range(13), "too small: records before it")
+    # the records after it are not lost; their index may differ
     tail = [r["counter"] for r in good()[1] if r["index"] > 14]
-    eq([r["counter"] for r in recs][-len(tail):], tail, "too small: behind it")
+    eq([r["counter"] for r in recs][-len(tail):], tail, "too small: records after it")
 
 
-@test("broken: a sample longer than its format is not counted")
+@test("malformed: a sample longer than its format is not counted")
 def _(m):
     data = good()[0]
     mid = [r for r in records(data) if r.number == 1][14]
@@ -116,7 +117,7 @@ def _(m):
         eq(recs.err, b"", "messages")
 
 
-@test("broken: no correlation, one correlation")
+@test("malformed: no correlation, and one correlation")
 def _(m):
     data = good()[0]
     n = [r.off for r in records(data) if r.number == CORRELATION]
@@ -129,7 +130,7 @@ def _(m):
         near(got["cpu_time"], want["cpu_time"], 3, "cpu_time from one correlation")
 
 
-@test("broken: one sample, no sample")
+@test("malformed: one sample, and no sample")
 def _(m):
     data = good()[0]
     first = next(r.off for r in records(data) if r.number == 1)
@@ -137,10 +138,10 @@ def _(m):
     eq(recs, [], "deltas of one sample")
     recs, _path = broken(m, whole(data, lambda r: r.number != 1 or r.off == first), "one sample",
                          args=["--raw", "--reports"])
-    eq(len(recs), 1, "one sample as it is stored")
+    eq(len(recs), 1, "records of one sample with --reports")
     for args in ([], ["--totals"], ["--raw", "--reports"], ["0.001"]):
         recs, _path = broken(m, whole(data, lambda r: r.number != 1), "no sample", args=args)
-        check(not recs or args == ["--totals"], f"{args}: records of no sample")
+        check(not recs or args == ["--totals"], f"{args}: records without a sample")
 
 
 @test("a pipe that is still open: decoded records are printed, and SIGTERM ends the run with exit 0")
@@ -161,7 +162,7 @@ def _(_m):
             eq(len(shown) + out.count(b"\n"), 30 if before else 2, f"{args}: lines")
 
 
-@test("broken: no device info, unknown device, no topology")
+@test("malformed: no device info, unknown device, no topology")
 def _(m):
     data = good()[0]
     recs, _path = broken(m, whole(data, lambda r: r.number != INFO), "no device info")
@@ -175,7 +176,7 @@ def _(m):
     recs, _path = broken(m, strange, "unknown PCI id, --raw", args=["--raw", "--totals"], metrics=False)
     deltas = good()[2].truth.deltas()
     sums_are(recs[0]["counter"], good()[2].truth.sum_of(deltas), "A32u40", "unknown PCI id: sums")
-    eq(recs[0]["ticks"], sum(b["dticks"] for _k, _a, b, _l in deltas), "unknown PCI id: ticks, which the format has")
+    eq(recs[0]["ticks"], sum(b["dticks"] for _k, _a, b, _l in deltas), "unknown PCI id: ticks, which are in the reports")
     path = m.write("strange.rec", strange)
     recs = replay(path, "--platform", "tglgt2", metrics=xml_of("tglgt2"))
     alike(recs, range(29), "unknown PCI id with --platform")
@@ -185,7 +186,7 @@ def _(m):
     check(r.code in (0, 1) and len(decode(r.out)) == 29, f"no topology: {r!r}")
 
 
-@test("broken: with an interval but no clock frequency in the recording, exit 1 and one sum of all reports")
+@test("malformed: with an interval but no clock frequency in the recording, exit 1 and one sum of all reports")
 def _(m):
     data, _want, _g = good()
     info = next(r for r in records(data) if r.number == 65537)
@@ -193,10 +194,10 @@ def _(m):
     path = m.write("f.rec", strange)
     recs = replay(path, "--raw", "1ms", code=1, err=None)
     at(recs.err, path, info.off, "no clock")
-    eq([(r["reports"], r["dt"]) for r in recs], [(29, None)], "the sum of all")
+    eq([(r["reports"], r["dt"]) for r in recs], [(29, None)], "the sum of all reports")
 
 
-@test("broken: unknown set, unknown version, unknown format, empty file")
+@test("malformed: unknown set, unknown version, unknown format, empty file")
 def _(m):
     data = good()[0]
     info, version = (next(r for r in records(data) if r.number == n) for n in (INFO, VERSION))
@@ -204,7 +205,7 @@ def _(m):
     def renamed(name, guid=NULL_GUID):
         body = info.body[:36] + name.encode().ljust(256, b"\0") + guid.encode().ljust(40, b"\0") + info.body[332:]
         return data[:info.off] + record(INFO, body) + data[info.end:]
-    eq(renamed("RenderBasic"), data, "the device info's own form")
+    eq(renamed("RenderBasic"), data, "the device info that the test builds equals the original")
     recs, path = broken(m, renamed("NoSuchSet"), "unknown set")
     offset_of_set = recs.err, path
     check(b"NoSuchSet" in recs.err, f"unknown set: {recs.err!r}")
@@ -212,16 +213,16 @@ def _(m):
     check({r["set"] for r in recs} == {"Basic"} and all(r["counter"] for r in recs), "unknown set: Basic")
     recs, _path = broken(m, renamed("NoSuchSet"), "unknown set, -m", code=0, args=["-m", "RenderBasic"])
     alike(recs, range(29), "unknown set, -m")
-    recs, _path = broken(m, renamed("\x1b[31mX\xff"), "a set that is no name")
-    check(b"\x1b" not in recs.err, "a set that is no name: raw bytes on the terminal")
+    recs, _path = broken(m, renamed("\x1b[31mX\xff"), "a set name with control characters")
+    check(b"\x1b" not in recs.err, "a set name with control characters: escape sequences in the message")
     guid = sets_of(xml_of("tglgt2"))["RenderBasic"].get("hw_config_guid")
     path = m.write("guid.rec", renamed("Renamed", guid))
     recs = replay(path, metrics=xml_of("tglgt2"), err=None)
-    alike(recs, range(29), "found by its guid")
-    check(b"Renamed" in recs.err and recs.err.count(b"\n") == 1, f"a note on the guid: {recs.err!r}")
+    alike(recs, range(29), "set found by its guid")
+    check(b"Renamed" in recs.err and recs.err.count(b"\n") == 1, f"a message about the guid: {recs.err!r}")
     path = m.write("both.rec", renamed("RenderBasic", guid))
-    alike(replay(path, metrics=xml_of("tglgt2")), range(29), "name and guid")
-    # of an unknown GPU a name says little: every platform has such a set
+    alike(replay(path, metrics=xml_of("tglgt2")), range(29), "set with name and guid")
+    # the name does not identify the set of an unknown GPU, because every platform has one
     known = renamed("RenderBasic", guid)
     path = m.write("unknown.rec", known[:info.off + 16] + struct.pack("<I", 0xbeef) + known[info.off + 20:])
     recs = replay(path, "--metrics", xml_of("tglgt2"), metrics=xml_of("sklgt2"), code=1, err=None)
@@ -229,7 +230,7 @@ def _(m):
     bare = m.write("bare.xml", b'<metrics><set chipset="X" symbol_name="X"><counter symbol_name="x" data_type="uint64" '
                                b'equation="A 0 READ"/></set></metrics>')
     recs = replay(m.write("none.rec", renamed("NoSuchSet", "")), metrics=bare, code=1, err=None)
-    eq({r["set"] for r in recs}, {"Basic"}, "no guid is not that of a set without one")
+    eq({r["set"] for r in recs}, {"Basic"}, "an empty guid must not match a set without a guid")
     newer = data[:version.off] + record(VERSION, struct.pack("<2I", 9, 0)) + data[version.end:]
     recs, path = broken(m, newer, "unknown version")
     at(recs.err, path, version.off, "unknown version")
@@ -240,10 +241,10 @@ def _(m):
     for args in ([], ["--raw"], ["--totals"]):
         recs, path = broken(m, b"", "empty", args=args)
         names(recs.err, path, "empty")
-        eq([r for r in recs if r["counter"] and args != ["--totals"]], [], "records of nothing")
+        eq([r for r in recs if r["counter"] and args != ["--totals"]], [], "records of an empty file")
 
 
-@test("broken: records where none should be, or that are longer than they should be")
+@test("malformed: records in wrong places, and records that are too long")
 def _(m):
     data = good()[0]
     recs = records(data)
@@ -271,7 +272,7 @@ def _(m):
         check(r.code in (0, 1) and len(decode(r.out)) >= 29, f"a topology of {n} bytes: {r!r}")
 
 
-@test("broken: cut after every byte of the first 1000", True)
+@test("malformed: cut after each of the first 1000 bytes", True)
 def _(m):
     data = good()[0]
     path = m.path("cut")
@@ -291,13 +292,13 @@ def _(m):
         list(pool.map(one, range(1000)))
 
 
-# --- single reports that are spoiled --------------------------------------------------------------
+# --- single malformed reports --------------------------------------------------------------
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Stream:
-    """The bytes of a file, and where its reports lie; wide: their timestamps have 56 bits, not 32."""
+    """The bytes of a file and the offsets of its reports. wide: timestamps have 56 bits, not 32."""
 
     def __init__(self, data, wide, step=None):
         self.data, self.wide = data, wide
@@ -314,7 +315,7 @@ class Stream:
         return self.data[:at_] + report + self.data[at_ + self.size:]
 
     def moved(self, k, by):
-        """Report k with a timestamp that is so much after that of the report before."""
+        """Returns report k with a timestamp that is `by` after that of the report before."""
         at_ = self.at[k] + self.head
         time = struct.pack(self.field, (self.time(k - 1) + by) & self.mask)
         where = 8 if self.wide else 4
@@ -322,7 +323,8 @@ class Stream:
 
 
 def random_words(s, k, rng, backward):
-    """Random words whose timestamp is more than half the range ahead, or less, but more than a clock can count."""
+    """Returns random words with a timestamp that is more than half the range ahead, or less, but
+    more than the clock can advance."""
     while True:
         words = rng.randbytes(s.size)
         time = struct.unpack_from(s.field, words, 8 if s.wide else 4)[0] & s.mask
@@ -332,7 +334,7 @@ def random_words(s, k, rng, backward):
 
 
 def streams():
-    """name -> (stream, arguments)"""
+    """Returns {name: (stream, arguments)}."""
     found = {}
     for name, wide in (("frames", False), ("skl", False), ("lnl", True)):
         with open(os.path.join(HERE, name + ".rec"), "rb") as f:
@@ -349,16 +351,16 @@ def streams():
 
 
 def quiet_report(recs, s):
-    """The first report that has two differences without a loss on each side."""
+    """Returns the first report with two differences without a loss on each side."""
     good_ = {r["index"] for r in recs if r["lost"] == 0}
     return next(k for k in range(2, len(s.at)) if {k - 2, k - 1, k, k + 1} <= good_)
 
 
 def spoil(m, name, s, args, want):
-    """True if only the differences from and to a malformed report are missing, and all others
+    """Checks that only the differences from and to a malformed report are missing, and all others
     are unchanged."""
     k, rng = quiet_report(want, s), random.Random(name)
-    later = {k - 1, k, k + 1}  # a timestamp far ahead is a gap, and then the next report is earlier
+    later = {k - 1, k, k + 1}  # a timestamp far ahead is a gap, and then the next report has an earlier one
     for what, report, missing in (("zeros", bytes(s.size), {k - 1, k}), ("an earlier timestamp", s.moved(k, -5), {k - 1, k}),
                                   ("a timestamp far ahead", s.moved(k, s.mask // 2), later),
                                   ("random words, earlier", random_words(s, k, rng, True), {k - 1, k}),
@@ -373,17 +375,17 @@ def spoil(m, name, s, args, want):
         for more in ([], ["--raw"]):
             total, = replay(path, *args, *more, "--totals", code=1, err=None)
             eq((total["lost"], total["reports"]), (sum(r["lost"] for r in got), len(got)), f"{where}: {more} the sum")
-            eq(total["ticks"] or 0, sum(r["ticks"] or 0 for r in got), f"{where}: {more} the sum's ticks")
+            eq(total["ticks"] or 0, sum(r["ticks"] or 0 for r in got), f"{where}: {more} ticks of the sum")
 
 
-@test("one spoiled report is a loss: zeros, an earlier timestamp, random words; in all forms")
+@test("one malformed report counts as a loss: zeros, an earlier timestamp, random words; in all formats")
 def _(m):
     for name, (s, args) in streams().items():
         path = m.write(name, s.data)
         spoil(m, name, s, args, replay(path, *args, err=None))
 
 
-@test("one spoiled report: no percentage of any set exceeds 100")
+@test("one malformed report: no percentage of any set exceeds 100")
 def _(m):
     s, _args = streams()["frames"]
     k = 70
@@ -402,9 +404,9 @@ def _(m):
     check(seen > 10000, f"{seen} percentages")
 
 
-@test("broken: bytes turned over at random", True)
+@test("malformed: bytes changed at random", True)
 def _(m):
-    """No hang, no signal, nothing that is no JSON."""
+    """Checks that the run ends, without a signal, and prints only valid JSON."""
     data = good()[0]
     rng = random.Random(1)
     for i in range(60 * SEEDS):
@@ -421,7 +423,7 @@ def _(m):
             machine.strict(line)
 
 
-@test("files that are no recordings")
+@test("files that are not recordings are refused")
 def _(m):
     text = m.write("text", "nothing of the kind\n" * 100)
     zeros = m.write("zeros", bytes(5000))
@@ -433,9 +435,9 @@ def _(m):
         r = machine.run(["oa", "--replay", path, "-o", "json"], timeout=60)
         check(r.code == 1 and path.encode() in r.err and r.err.count(b"\n") == 1, f"{path}: {r!r}")
     r = machine.run(["oa", "--replay", given("tgl_ctx").path, "--metrics", m.path("missing.xml")])
-    check(r.code in (1, 2) and b"missing.xml" in r.err, f"no metric file: {r!r}")
+    check(r.code in (1, 2) and b"missing.xml" in r.err, f"a missing metric file: {r!r}")
     r = machine.run(["oa", "--replay", given("tgl_ctx").path, "--metrics", text])
-    check(r.code in (1, 2) and text.encode() in r.err, f"no metric file, but text: {r!r}")
+    check(r.code in (1, 2) and text.encode() in r.err, f"a text file in place of a metric file: {r!r}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # t_oa_cli.py PROG - tests the command `gpustat oa` itself: usage errors and outputs, long
-# recordings (memory, progress, SIGINT), and the same values in IGT's i915-perf-reader. Prints TAP.
-# ONLY=TEXT and TIMES=1 are as in tests/machine.py.
+# recordings (memory, progress, SIGINT), and comparison of the values with IGT's i915-perf-reader.
+# Prints TAP. ONLY=TEXT and TIMES=1 are as in tests/machine.py.
 # SPDX-License-Identifier: MIT
 import os
 import pty
@@ -22,7 +22,7 @@ from oalib import OWN, given, good, main, make, number, once, replay, test, xml_
 
 # --- the command itself ---------------------------------------------------------------------------
 
-@test("no device: exit 3 and a word; --replay needs none")
+@test("no device: exit 3 with a message; --replay needs no device")
 def _(m):
     r = m.run("oa")
     check(r.code == 3 and r.out == b"" and r.err.count(b"\n") == 1, f"no device: {r!r}")
@@ -30,7 +30,7 @@ def _(m):
     eq(r.code, 3, f"no device ({r!r})")
     m.device("amdgpu", machine.AMD)
     r = m.run("oa")
-    eq(r.code, 3, f"no device that has OA ({r!r})")
+    eq(r.code, 3, f"no device with OA ({r!r})")
     r = m.run("oa", "--replay", given("tgl_ctx").path, "--raw", "--totals")
     eq(r.code, 0, f"replay on a machine without a GPU ({r!r})")
 
@@ -54,7 +54,7 @@ def _(m):
         check(option.encode() in r.out, f"-h: no {option}")
 
 
-@test("-O appends, -q is quiet, an output that is full")
+@test("-O appends; -q suppresses messages; a full disk is an error")
 def _(m):
     g = given("tgl_ctx")
     base = ["oa", "--replay", g.path, "--metrics", xml_of("tglgt2"), "-o", "json"]
@@ -71,7 +71,7 @@ def _(m):
     with subprocess.Popen([machine.PROG, "oa", "--replay", long.path, "--raw", "-o", "json"], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as p:
         p.stdout.close()
-        eq((p.wait(60), p.stderr.read()), (-signal.SIGPIPE, b""), "a reader that is gone: exit code, messages")
+        eq((p.wait(60), p.stderr.read()), (-signal.SIGPIPE, b""), "a closed pipe: exit code, messages")
     path = m.write("cut.rec", good()[0][:5000])
     loud = machine.run(["oa", "--replay", path, "--raw", "--totals", "-o", "json"])
     quiet = machine.run(["oa", "--replay", path, "--raw", "--totals", "-o", "json", "-q"])
@@ -82,7 +82,7 @@ def _(m):
 
 @once
 def big():
-    """206 MB, in memory where there is room."""
+    """Makes a recording of 206 MB, in a file system in memory if it has room."""
     folder = os.path.dirname(machine.PROG)
     if shutil.disk_usage(folder).free < 1 << 29:
         raise Skip("no room for a recording of 206 MB")
@@ -92,7 +92,7 @@ def big():
 
 @once
 def measure():
-    """tests/bench/bench, which tells what was resident at most."""
+    """Builds tests/bench/bench, which prints the maximum resident memory of a program."""
     folder = os.path.join(os.path.dirname(machine.PROG), "bench-tools")
     os.makedirs(folder, exist_ok=True)
     r = subprocess.run([os.path.join(machine.HERE, "bench", "build"), folder], capture_output=True, timeout=60,
@@ -110,7 +110,7 @@ def resident(*args):
     return int(r.stdout)
 
 
-@test("a long recording takes no more memory than a short one", True)
+@test("a long recording needs no more memory than a short one", True)
 @machine.live
 def _(m):
     small = make(m, "tglgt2", "--quick", "--reports", 10000, "--exponent", 4, truth=False).path
@@ -121,7 +121,7 @@ def _(m):
         check(many - few <= 1024 and many < 6000, f"{args}: {few} KiB of 2.6 MB, {many} of 206 MB")
 
 
-@test("a long recording: every report is counted, contexts follow each other", True)
+@test("a long recording: every report is counted, and each run of a context is a record", True)
 @machine.live
 def _(_m):
     total, = replay(big(), "--raw", "--totals", timeout=60)
@@ -156,23 +156,23 @@ def said_on_a_terminal(args, seconds):
     return got
 
 
-@test("progress on a terminal, of a long replay only", True)
+@test("progress is shown on a terminal, only for a long replay", True)
 @machine.live
 def _(_m):
     args = ["--metrics", xml_of("tglgt2"), "-o", "json"]
     got = said_on_a_terminal(["--replay", big(), *args], 60)
     check(re.search(rb"\d+ ?%", got), f"progress: {got!r}")
-    eq(said_on_a_terminal(["--replay", given("tgl_ctx").path, *args], 60), b"", "of a short one")
+    eq(said_on_a_terminal(["--replay", given("tgl_ctx").path, *args], 60), b"", "messages of a short replay")
     eq(said_on_a_terminal(["--replay", big(), *args, "-q"], 1.5), b"", "with -q")
     with subprocess.Popen([machine.PROG, "oa", "--replay", big(), *args], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE) as p:
         time.sleep(1.2)
         p.terminate()
         err = p.communicate(timeout=60)[1]
-    eq(err, b"", "progress where there is no terminal")
+    eq(err, b"", "messages without a terminal")
 
 
-@test("SIGINT ends a long replay with whole records")
+@test("SIGINT ends a long replay after a complete record")
 @machine.live
 def _(m):
     path = m.path("out")
@@ -184,13 +184,13 @@ def _(m):
     check(p.returncode == 0, f"exit {p.returncode}, {err!r}")
     with open(path, "rb") as f:
         f.seek(max(0, os.path.getsize(path) - 1))
-        eq(f.read() in (b"", b"\n"), True, "a whole record at the end")
+        eq(f.read() in (b"", b"\n"), True, "a complete record at the end")
 
 
 # --- IGT's reader ---------------------------------------------------------------------------------
 
 def igt_values(path):
-    """[(reason, {counter: text})] of each report, as i915-perf-reader prints them."""
+    """Returns [(reason, {counter: text})] of each report in the output of i915-perf-reader."""
     r = subprocess.run(["i915-perf-reader", "-r", "-c", "all", path], capture_output=True, timeout=60, check=False)
     eq(r.returncode, 0, f"i915-perf-reader {path}: {r.stderr[-300:]!r}")
     got, now = [], None
@@ -205,10 +205,10 @@ def igt_values(path):
     return got
 
 
-@test("i915-perf-reader finds the same in recordings of its platforms", True)
+@test("i915-perf-reader prints the same values for recordings of its platforms", True)
 @machine.live
 def _(m):
-    """Its metric sets are those of its release: what has the same name is compared."""
+    """Compares counters with the same name, because the metric sets of the reader are those of its release."""
     if not shutil.which("i915-perf-reader"):
         raise Skip("needs package intel-gpu-tools")
     if OWN:

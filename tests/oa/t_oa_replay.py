@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # t_oa_replay.py PROG - tests the values of `gpustat oa --replay`: the counters of known recordings,
-# of raw streams and of generated recordings of every platform equal values that were checked
-# elsewhere, the truth of the generator, and equations that are evaluated here; sums, intervals,
-# contexts and clocks are tested, too. Prints TAP. ONLY=TEXT and TIMES=1 are as in tests/machine.py.
-# SEEDS=N is as in oalib.py.
+# of raw streams and of generated recordings of every platform are compared with values that were
+# checked elsewhere, with the truth of the generator, and with equations that are evaluated here;
+# sums, intervals, contexts and clocks are tested too. Prints TAP. ONLY=TEXT and TIMES=1 are as in
+# tests/machine.py. SEEDS=N is as in oalib.py.
 # SPDX-License-Identifier: MIT
 import csv
 import io
@@ -28,20 +28,20 @@ M32 = (1 << 32) - 1
 SIZES = {"A45": 256, "A32u40": 256, "A24u40": 256, "MPEC": 128, "PEC64": 576}
 
 
-# --- what is expected of a record -----------------------------------------------------------------
+# --- expected records -----------------------------------------------------------------
 
 GIVEN_SET = {"tgl_ctx": "ComputeBasic"}
 
 
 def expected(name):
-    """{index: (reason, {counter: text})}; without ../shared/oa, by the equations."""
+    """Returns {index: (reason, {counter: text})}; without ../shared/oa computed by the equations."""
     got = {}
     if OWN:
         platform = GIVEN[name]
         truth, set_ = given(name).truth, sets_of(xml_of(platform))[GIVEN_SET.get(name, "RenderBasic")]
         for k, a, b, _lost in truth.deltas():
             values, unknown = calculate(set_, variables(platform, False), slots_of(b, platforms()[platform][8]))
-            check(not unknown, f"{name}: {unknown} can be calculated")
+            check(not unknown, f"{name}: {unknown} cannot be calculated")
             got[k] = a["reason"], {c: f"{v:.6f}" if isinstance(v, float) else str(v) for c, v in values.items() if v is not None}
         return got
     with open(os.path.join(OA, "expected", name + ".flat.txt"), encoding="ascii") as f:
@@ -96,11 +96,11 @@ def fits(element, fmt):
     return element.get("oa_format") in ((want,) if fmt in ("MPEC", "PEC64") else (want, None))
 
 
-# --- the recordings whose values are known --------------------------------------------------------
+# --- recordings with known values --------------------------------------------------------
 
 def known_values(recs, name, what):
-    """Each value of expected/, but for the two faults that its README names, and for the reasons of Xe2, which IGT's
-    reader does not read."""
+    """Checks each value of expected/, except the two faults that its README names, and the reasons
+    of Xe2, which IGT's reader does not read."""
     want, truth = expected(name), given(name).truth
     skipped = {k for k in range(len(truth.samples) - 1) if truth.broken[k + 1]}
     eq([r["index"] for r in recs], sorted(set(want) - skipped), f"{what}: indices")
@@ -115,7 +115,7 @@ def known_values(recs, name, what):
             doubled["GpuTime"] = str(dts * 10**9 // 38400000)
             clocks = int(counters["GpuCoreClocks"])
             doubled["AvgGpuCoreFrequency"] = str(clocks * 10**9 // int(doubled["GpuTime"]))
-            # theirs is half, and twice; the halves are of whole ns
+            # the value of expected/ is half the time, in whole ns, and twice the frequency
             near(int(counters["GpuTime"]) * 2, int(doubled["GpuTime"]), 60, "expected GpuTime is half")
             near(int(counters["AvgGpuCoreFrequency"]) / int(doubled["AvgGpuCoreFrequency"]), 2, 0.02,
                  "expected frequency is twice")
@@ -128,17 +128,17 @@ def known_values(recs, name, what):
 
 
 def per_second(counter):
-    """Counters whose equation reads GpuTime, of mtl_basic's set."""
+    """True if the equation of this counter in the set of mtl_basic reads GpuTime."""
     s = sets_of(xml_of("mtlgt3"))["RenderBasic"]
     return any(c.get("symbol_name") == counter and "GpuTime" in c.get("equation") for c in s.iter("counter"))
 
 
 def add_given(name, platform):
-    @test(f"{name}: every value that is known")
+    @test(f"{name}: all known values")
     def _(m):
         g = given(name)
         recs = replay(g.path, metrics=xml_of(platform))
-        known_values(recs, name, "from the file")
+        known_values(recs, name, "read from the file")
         p = platforms()[platform]
         per_report(recs, g.truth, p[2], name)
         eq({(r["set"], r["dev"]) for r in recs}, {(GIVEN_SET.get(name, "RenderBasic"), None)}, "set, dev")
@@ -148,7 +148,7 @@ def add_given(name, platform):
         eq(replay("-", metrics=xml_of(platform), stdin=stdin), recs, "from stdin")
         slow = subprocess.run(["sh", "-c", 'dd bs=37 if="$1" 2>/dev/null | "$2" oa --replay - --metrics "$3" -o json',
                                "x", g.path, machine.PROG, xml_of(platform)], capture_output=True, timeout=60, check=False)
-        eq(decode(slow.stdout), recs, "from a pipe in small pieces")
+        eq(decode(slow.stdout), recs, "read from a pipe in small pieces")
         pack = m.path("one.pack")
         r = machine.run(["oa", "pack", xml_of(platform), "-O", pack])
         eq((r.code, r.out, r.err), (0, b"", b""), "pack")
@@ -161,7 +161,7 @@ def add_given(name, platform):
         p = platforms()[platform]
         raw_counters(g.path, g.truth, p, name)
 
-    @test(f"{name}: the same numbers in every format")
+    @test(f"{name}: every format has the same numbers")
     def _(_m):
         same_in_formats(given(name).path, xml_of(platform))
 
@@ -171,7 +171,7 @@ for _name, _platform in GIVEN.items():
 
 
 def raw_counters(path, truth, p, what, *args):
-    """--raw, of every report and in sums, against the truth."""
+    """Compares --raw, for every report and in sums, with the truth."""
     fmt, gen, names = p[8], p[1], slots(p[8])
     recs = replay(path, "--raw", "--reports", *args)
     eq([r["index"] for r in recs], list(range(len(truth.samples))), f"{what}: indices")
@@ -188,7 +188,7 @@ def raw_counters(path, truth, p, what, *args):
             near(float(r["clock"]["slice"]), clock[1], 40 * 128, f"{where}: slice")
     for a, b, s in zip(recs, recs[1:], truth.samples[1:]):
         eq([(b["counter"][n] - a["counter"][n]) % (1 << w) for n, w in zip(names, widths(fmt))], s["d"],
-           f"{what}: counted until report {s['i']}")
+           f"{what}: ticks counted until report {s['i']}")
     with open(path, "rb") as f:
         data = f.read()
     for r, s in zip(recs, truth.samples):
@@ -205,14 +205,14 @@ def raw_counters(path, truth, p, what, *args):
 
 
 def clocks(rid, gen):
-    """Hz of unslice and slice, reference section 4; None: the report says none."""
+    """Returns Hz of unslice and slice, reference section 4; None if the report has none."""
     if not 8 <= gen < 20:
         return None
     return (rid & 0x1ff) * 50e6 / 3, ((rid >> 9 & 3) << 7 | rid >> 25 & 0x7f) * 50e6 / 3
 
 
 def stored(data, at, fmt):
-    """The counters of the report there, by the tables of the reference, section 4."""
+    """Returns the counters of the report at this offset, by the tables of the reference, section 4."""
     u32 = lambda o, n: list(struct.unpack_from(f"<{n}I", data, at + o))  # noqa: E731
     if fmt == "A45":
         return u32(12, 45) + u32(192, 8) + u32(224, 8)
@@ -229,7 +229,7 @@ def stored(data, at, fmt):
 
 
 def same_in_formats(path, metrics):
-    """The other formats have the same values as JSON."""
+    """Checks that the other formats have the same values as JSON."""
     base = ["--replay", path, "--metrics", metrics]
     recs = oa(base)
     names = list(recs[0]["counter"])
@@ -270,10 +270,10 @@ def same_in_formats(path, metrics):
        [{"index": r["index"], "counter": {one: r["counter"][one]}} for r in recs], "JSON with -f")
 
 
-# --- streams without a recorder's records ---------------------------------------------------------
+# --- streams without the records of a recorder ---------------------------------------------------------
 
 def head_of_file():
-    """The records before the reports of a recording of Skylake."""
+    """Returns the records before the reports of a recording of Skylake."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "frames.rec"), "rb") as f:
         return b"".join(record(r.number, r.body) for r in records(f.read()) if r.number in (65536, 65537, 65538))
 
@@ -284,36 +284,36 @@ def _(m):
         return b"".join(record(1, struct.pack("<5I", 1 << 19 | bool(ctx) << 16, ts, ctx, ts, a0).ljust(256, b"\0"))
                         for ts, ctx, a0 in those)
     before = reports((1000, 17, 0), (2000, 17, 100), (3000, 17, 200))
-    # the report at which context 18 began is lost: it counted 8000 of the 8050
+    # the first report of context 18 is lost: 8000 of the 8050 counts belong to 18
     for after, of_17, runs in (
             (reports((4000, 18, 8250), (5000, 17, 9250), (6000, 17, 9300)), 250, [(17, 200), (18, 1000), (17, 50)]),
             (reports((4000, 17, 8250), (5000, 17, 8300)), 250, [(17, 250)]),
             (reports((4000, 0, 8250), (5000, 17, 9250), (6000, 17, 9300)), 250, [(17, 200), (None, 1000), (17, 50)])):
         for loss in (2, 3):
             path = m.write(f"loss{loss}.rec", head_of_file() + before + record(loss, b"") + after)
-            total, = replay(path, "--raw", "--totals", "--ctx", 17, code=1, err=None)  # it has no CPU times
+            total, = replay(path, "--raw", "--totals", "--ctx", 17, code=1, err=None)  # the recording has no CPU times
             eq((total["counter"]["A0"], total["lost"]), (of_17, 1), f"record {loss}: A0 of --ctx, losses")
             recs = replay(path, "--raw", "--contexts", code=1, err=None)
             eq([(r["ctx"], r["counter"]["A0"]) for r in recs], runs, f"record {loss}: contexts and their A0")
             eq([r["lost"] for r in recs], [1] + [0] * (len(recs) - 1), f"record {loss}: losses")
 
 
-@test("a sum of an hour, a report per second: the time and the frequency are exact")
+@test("a sum over an hour with one report per second has the exact time and frequency")
 def _(m):
-    """The timestamps of 12 MHz wrap ten times, the clock of 1.05 GHz 880 times."""
+    """Timestamps of 12 MHz wrap ten times in an hour, a clock of 1.05 GHz 880 times."""
     head = head_of_file()
     samples = [record(1, struct.pack("<4I", 1 << 19, k * 12_000_000 + 5 & M32, 0, k * 1_050_000_000 & M32).ljust(256, b"\0"))
                for k in range(3601)]
     path = m.write("hour.rec", head + b"".join(samples))
     for seconds, args in ((3600, ["--totals"]), (600, ["10m"])):
-        recs = replay(path, *args, code=1, err=None)  # it has no CPU times
+        recs = replay(path, *args, code=1, err=None)  # the recording has no CPU times
         eq(len(recs), 3600 // seconds, f"{args}: records")
         for r in recs:
             got = tuple(r["counter"][c] for c in ("GpuTime", "GpuCoreClocks", "AvgGpuCoreFrequency"))
             eq((*got, r["lost"]), (seconds * 10**9, seconds * 1_050_000_000, 1_050_000_000, 0), f"{args}: {r['index']}")
 
 
-@test("a raw stream of Haswell, named by --platform")
+@test("a raw stream of Haswell is read with --platform")
 def _(_m):
     g = given("hsw_a45")
     p = platforms()["hsw"]
@@ -323,7 +323,7 @@ def _(_m):
     eq({r["cpu_time"] for r in recs}, {None}, "cpu_time without a correlation")
 
 
-@test("a raw stream that ends within a record")
+@test("a raw stream that ends within a record: the complete records are printed")
 def _(_m):
     g = given("skl_cut")
     size = os.path.getsize(g.path)
@@ -333,16 +333,16 @@ def _(_m):
     for args in (["--raw", "--reports"], ["-m", "RenderBasic", "--metrics", xml_of("sklgt2")]):
         recs = replay(g.path, "--platform", "sklgt2", *args, code=1, err=None)
         at(recs.err, g.path, found[-1].end, "the cut sample")
-        eq([r["index"] for r in recs], list(range(n if "--raw" in args else n - 1)), f"{args}: what is whole")
+        eq([r["index"] for r in recs], list(range(n if "--raw" in args else n - 1)), f"{args}: indices of the complete records")
     check(found[-1].end < size, "the stream is cut")
 
 
-@test("a stream of xe, reports without headers, and one with")
+@test("a stream of xe with headers, and reports without headers, have the same values")
 def _(m):
     for name in ("xe-lnl", "xe-bmg", "xe-ptl"):
         g = make(m, name, "--raw", "--seed", 3, "--wrap40")
         with open(g.path, "rb") as f:
-            # the generator leaves out what pads reports to 64 bytes
+            # the generator omits the bytes that pad a report to a multiple of 64 bytes
             bare = m.write("bare", b"".join(r.body.ljust(SIZES["PEC64"], b"\0") for r in records(f.read())))
         raw_counters(g.path, g.truth, platforms()[name], f"{name} with headers", "--platform", name)
         want = replay(g.path, "--raw", "--reports", "--platform", name)
@@ -370,7 +370,7 @@ def _(m):
                               stderr=subprocess.PIPE) as p:
             p.stdin.write(data)
             p.stdin.flush()
-            check(select.select([p.stdout], [], [], 60)[0], "a record before the pipe's end")
+            check(select.select([p.stdout], [], [], 60)[0], "a record before the end of the pipe")
             p.send_signal(sig)
             out, err = p.stdout.read(), p.stderr.read()
             eq((p.wait(60), err), (0, b""), "exit code, messages")
@@ -382,14 +382,14 @@ def _(m):
             machine.until_taken(p)
             p.send_signal(sig)
             out, err = p.stdout.read(), p.stderr.read()
-            eq((p.wait(60), err, out), (0, b"", b'{"index":0,"reports":%d}\n' % len(want)), "the sum until then")
+            eq((p.wait(60), err, out), (0, b"", b'{"index":0,"reports":%d}\n' % len(want)), "exit code, messages and the sum until the signal")
         with subprocess.Popen([*args, "--replay", m.path("fifo")], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
             machine.wait_asleep(p.pid)
             p.send_signal(sig)
-            eq((*p.communicate(timeout=60), p.returncode), (b"", b"", 0), "a FIFO that nobody writes")
+            eq((*p.communicate(timeout=60), p.returncode), (b"", b"", 0), "a FIFO without a writer")
 
 
-@test("a raw stream without a platform")
+@test("a raw stream without --platform is refused")
 def _(_m):
     r = machine.run(["oa", "--replay", given("hsw_a45").path, "--raw", "-o", "json"])
     check(r.code in (1, 2) and r.err and r.out == b"", f"no platform: {r!r}")
@@ -409,7 +409,7 @@ KINDS = {
 
 
 def add_platform(name):
-    @test(f"{name}: raw counters, sums, clocks and contexts of what was made up")
+    @test(f"{name}: raw counters, sums, clocks and contexts of generated recordings")
     def _(m):
         p = platforms()[name]
         for seed in range(SEEDS):
@@ -429,7 +429,7 @@ def add_platform(name):
                 raw_counters(g.path, g.truth, p, f"{name} stream", "--platform", PLATFORM.get(name, name),
                              *(["-o", "OAM_MPEC8u32_B8_C8"] if name == "mtloam" else []))
 
-    @test(f"{name}: counters by their equations")
+    @test(f"{name}: counters equal their equations")
     def _(m):
         by_equations(m, name)
 
@@ -443,19 +443,19 @@ def some_set(name):
 
 
 def correlations(data):
-    """(xe, [(cpu ns, GPU timestamp)])"""
+    """Returns [(CPU time in ns, GPU timestamp)]."""
     xe = struct.unpack_from("<I", data)[0] == 4
     return [struct.unpack("<2Q", r.body) for r in records(data) if r.number == (7 if xe else 65539)]
 
 
 def cpu_times(g, p, what):
-    """cpu_time of each report is what the generator's clock showed."""
+    """Checks that cpu_time of each report is the time of the generator's clock."""
     with open(g.path, "rb") as f:
         points = correlations(f.read())
     shift = 1 if p[8] in ("A24u40",) or p[0] in (0x7d45, 0x7d55, 0x56a0) else 0
     cpu0, gpu0 = points[0]
     samples = g.truth.samples
-    # the first sample's timestamp with all its bits, near the first point
+    # the timestamp of the first sample with all its bits, near the first correlation
     first = gpu0 << shift
     t = first + ((samples[0]["ts"] - first) & M32)
     want = []
@@ -471,7 +471,7 @@ def cpu_times(g, p, what):
 
 
 def intervals(g, p, what, args):
-    """Sums over intervals: of deltas that follow each other, none missing, none twice, as long as was asked for."""
+    """Checks sums over intervals: each delta is in exactly one interval, and intervals have the given length."""
     deltas = g.truth.deltas()
     span = sum(s.get("dts", 0) for s in g.truth.samples) / p[2]
     total, = replay(g.path, *args, "--totals")
@@ -496,16 +496,16 @@ def intervals(g, p, what, args):
             near(float(r["dt"]), sum(b["dts"] for _k, _a, b, _l in mine) / p[2], 1.01e-6, f"{where}: dt of {i}")
             if "--raw" in args:
                 sums_are(r["counter"], g.truth.sum_of(mine), p[8], f"{where}: sums of {i}")
-            # no delta lies in an interval that it does not touch
+            # each delta overlaps the interval that contains it
             t0 = i * step * p[2]
             check(starts[mine[0][0] + 1] >= t0 - 2 and starts[mine[-1][0]] <= t0 + step * p[2] + 2,
-                  f"{where}: {i} has deltas of another one")
+                  f"{where}: {i} has deltas of another interval")
         eq(left, [], f"{where}: deltas left")
-    eq([r["reports"] for r in replay(g.path, *args, "1ns")], [1] * len(deltas), f"{what}: less than a tick")
+    eq([r["reports"] for r in replay(g.path, *args, "1ns")], [1] * len(deltas), f"{what}: an interval shorter than a tick")
 
 
 def contexts(g, p, what):
-    """--contexts: the sum of each run of reports of the same context; --ctx: of those of one."""
+    """Checks --contexts, the sum of each run of reports of one context, and --ctx, the sum of one context."""
     deltas = g.truth.deltas(across=False)
     recs = replay(g.path, "--raw", "--contexts")
     eq([r["index"] for r in recs], list(range(len(recs))), f"{what} --contexts: indices")
@@ -532,7 +532,7 @@ def contexts(g, p, what):
 
 
 def merged(runs):
-    """Runs of the same context that follow each other, as where a delta between them was dropped, are one."""
+    """Merges adjacent runs of the same context, between which a delta was dropped."""
     got = []
     for ctx, n, ts in runs:
         if got and got[-1][0] == ctx:
@@ -552,7 +552,7 @@ NOT_RECORDED = ("SqidiTotalCount L3BankTotalCount L3NodeTotalCount GeometryPipeT
 
 
 def without_value(element):
-    """{counter of a set: [what it lacks]}, for those whose equation has what is not recorded."""
+    """Returns {counter: [missing numbers]} of a set, for equations with numbers that are not recorded."""
     lacks = {c.get("symbol_name"): [n for n in NOT_RECORDED if f"${n} " in c.get("equation") + " "]
              for c in element.iter("counter")}
     return {c: names for c, names in lacks.items() if names}
@@ -572,8 +572,8 @@ class Variables(dict):
 
 
 def variables(name, fuse):
-    """Returns the numbers of the generator's topology, reference section 6; threads of Xe2 as in
-    expected/."""
+    """Returns the numbers of the generator's topology, reference section 6; the threads of Xe2 are
+    those of expected/."""
     _pci, gen, hz, slices, subslices, eus, _low, high, fmt = platforms()[name]
     new = fmt in ("A24u40", "MPEC", "PEC64")
     total, stride = slices * subslices * eus - fuse, 3 if gen <= 10 else 8
@@ -594,7 +594,8 @@ def variables(name, fuse):
 
 
 def calculate(element, var, slots_):
-    """{counter: value}; the value is None where this device does not have it. Without those that are not known."""
+    """Returns {counter: value} and the names of the unknown counters. A value is None if this
+    device does not have the counter."""
     got, unknown = {}, set()
     for c in element.iter("counter"):
         name, is_float = c.get("symbol_name"), c.get("data_type") == "float"
@@ -619,7 +620,7 @@ def slots_of(sample, fmt):
 
 
 def by_equations(m, name):
-    """Each set that fits: its counters, worked out here from the deltas of the truth."""
+    """Compares each set that fits with counters that are calculated here from the deltas of the truth."""
     p = platforms()[name]
     for seed in range(SEEDS):
         fuse = seed % 2 == 0
@@ -636,12 +637,12 @@ def by_equations(m, name):
                 for c, v in want.items():
                     where = f"{name} {set_} {c} of delta {k}, seed {seed}"
                     if v is None:
-                        check(c not in r["counter"], f"{where}: this device has none")
+                        check(c not in r["counter"], f"{where}: this device does not have the counter")
                         continue
                     check(c in r["counter"], f"{where}: missing")
                     same_text(r["counter"][c], f"{v:.6f}" if isinstance(v, float) else str(v), where)
                     compared += 1
-                eq(set(r["counter"]) - set(want) - unknown, set(), f"{name} {set_}: counters that the file has not")
+                eq(set(r["counter"]) - set(want) - unknown, set(), f"{name} {set_}: counters that are not in the metric file")
                 eq([c for c in r["counter"] if r["counter"][c] is None], [*without_value(element)],
                    f"{name} {set_}: counters without a value")
             check(lacks_said(recs, element), f"{name} {set_}: {recs.lacks!r}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# t_oa_sets.py PROG - tests the metric sets of `gpustat oa`: a set is found by name or guid in XML
+# t_oa_sets.py PROG - tests the metric sets of `gpustat oa`: sets are found by name or guid in XML
 # files, packs and the built-in sets; lists show the sets and counters; -f selects counters. Prints
 # TAP. ONLY=TEXT and TIMES=1 are as in tests/machine.py.
 # SPDX-License-Identifier: MIT
@@ -22,7 +22,7 @@ from recording import record, records  # noqa: E402
 
 # --- metric sets ----------------------------------------------------------------------------------
 
-@test("-m: a set by its name, by its guid, in several files")
+@test("-m: finds a set by its name, by its guid, and in several files")
 def _(_m):
     g = given("tgl_ctx")
     sets = sets_of(xml_of("tglgt2"))
@@ -30,30 +30,30 @@ def _(_m):
     guid = sets[other].get("hw_config_guid")
     want = replay(g.path, "-m", other, metrics=xml_of("tglgt2"))
     eq({r["set"] for r in want}, {other}, "set")
-    eq(replay(g.path, "-m", guid, metrics=xml_of("tglgt2")), want, "by its guid")
+    eq(replay(g.path, "-m", guid, metrics=xml_of("tglgt2")), want, "set found by its guid")
     eq(replay(g.path, "--metric-set", other, "--metrics", xml_of("sklgt2"), "--metrics", xml_of("tglgt2")), want,
-       "in the second file")
+       "set found in the second file")
     check(want[0]["counter"].keys() != replay(g.path, metrics=xml_of("tglgt2"))[0]["counter"].keys(), "other counters")
     for args in (["--replay", g.path, "-m", "NoSuchSet", "--metrics", xml_of("tglgt2")], ["list", "NoSuchSet"]):
         r = machine.run(["oa", *args])
         check((r.code, r.out) == (2, b"") and b"unknown metric set 'NoSuchSet'" in r.err and b"oa-*.xml of IGT GPU Tools" in r.err,
               f"no such set: {r!r}")
-    # without a file, what is built in
+    # without a file the built-in sets are used
     recs = replay(g.path, "-m", "Basic")
     check({r["set"] for r in recs} == {"Basic"} and len(recs) == 59 and recs[0]["counter"], "Basic")
     near(recs[0]["counter"]["GpuTime"], float(recs[0]["dt"]) * 1e9, 1000, "GpuTime of Basic")
 
 
-@test("-f: bare names, counter.NAME, counter; unknown ones are usage errors")
+@test("-f: accepts names of counters, counter.NAME and counter; an unknown name is a usage error")
 def _(m):
     g = given("tgl_ctx")
     base = ["oa", "--replay", g.path, "--metrics", xml_of("tglgt2"), "-o", "csv", "-H", "-f"]
     a, b = (machine.run([*base, f]) for f in ("index,EuActive,GpuTime", "index,counter.EuActive,counter.GpuTime"))
-    eq((a.code, a.err, b.code, b.out), (0, b"", 0, a.out), "bare or not")
+    eq((a.code, a.err, b.code, b.out), (0, b"", 0, a.out), "output with NAME and with counter.NAME")
     eq(len(a.out.splitlines()), 59, "rows")
     r = machine.run([*base, "index,NoSuchCounter"])
     check(r.code == 2 and b"NoSuchCounter" in r.err, f"no such counter: {r!r}")
-    # a column for each, also of the set that has most
+    # CSV has a column for each counter, also of the set with the most counters
     most = max(sets_of(xml_of("xe-bmg")).values(), key=lambda e: len(list(e.iter("counter")))).get("symbol_name")
     g = make(m, "xe-bmg", "--reports", 4)
     recs = replay(g.path, "-m", most, metrics=xml_of("xe-bmg"))
@@ -64,7 +64,7 @@ def _(m):
     check(r.code == 0 and len(r.out.splitlines()) >= 59 and r.out.splitlines()[0].count(b",") == 3, f"--raw: {r!r}")
 
 
-@test("odd metric files: sets without a guid, two counters with one name, no counter, and the largest number of counters")
+@test("unusual metric files: sets without a guid, counters with equal names, no counter, and very many counters")
 def _(m):
     data, _want, g = good()
     del data
@@ -73,10 +73,10 @@ def _(m):
         text = "".join(f'<counter symbol_name="{n}" data_type="{t}" units="u" equation="{e}"/>' for n, t, e in counters)
         return m.write(name, f'<metrics><set symbol_name="RenderBasic" chipset="TGLGT2" {more}>{text}</set></metrics>')
     r = machine.run(["oa", "--replay", g.path, "-m", "NoSuchSet", "--metrics", write("a.xml", [("X", "uint64", "1")], "")])
-    eq((r.code, r.out), (2, b""), "a set without a guid is not just any")
+    eq((r.code, r.out), (2, b""), "an empty guid must not select a set without a guid")
     path = write("b.xml", [("X", "uint64", "A 1 READ"), ("X", "float", "1"), ("Y", "uint64", "$X")])
     recs = replay(g.path, metrics=path, err=b"gpustat: a counter of the metric set is invalid and left out: X: a duplicate name\n")
-    eq({(len(r["counter"]), r["counter"]["X"] == r["counter"]["Y"]) for r in recs}, {(2, True)}, "the first of a name")
+    eq({(len(r["counter"]), r["counter"]["X"] == r["counter"]["Y"]) for r in recs}, {(2, True)}, "value of the first counter with the name")
     path = write("c.xml", [(f"C{i}", "uint64", str(i)) for i in range(256)])
     for fmt, cut in (("csv", ","), ("line", None)):
         r = machine.run(["oa", "--replay", g.path, "--metrics", path, "--totals", "-o", fmt, "-f", "index,counter"])
@@ -86,7 +86,7 @@ def _(m):
     eq((r.code, r.out), (0, b'counter\n""\n'), "a set without counters")
 
 
-@test("float counters are what %f prints, also beyond 2^64")
+@test("float counters are printed as by %f, also above 2^64")
 def _(m):
     with open(given("xe_lnl").path, "rb") as f:
         file = records(f.read())
@@ -103,7 +103,7 @@ def _(m):
         reports.append(record(1, struct.pack("<68Q", 1 << 19, 1000 + k * 1000, 5, k * 500, *value, *[0] * 62)))
         steps.append([rng.getrandbits(64) >> rng.randrange(64), rng.getrandbits(64) >> rng.randrange(64)])
         if k % 4 == 0:
-            steps[-1][0] = 2 * rng.randrange(1 << 20) + 1  # over 2 * 10^6: as near to a half as it gets
+            steps[-1][0] = 2 * rng.randrange(1 << 20) + 1  # divided by 2 * 10^6 it is half way between two printed numbers
         value = [(v + s) & (1 << 64) - 1 for v, s in zip(value, steps[-1])]
     recs = replay(m.write("f.rec", b"".join(head[:3] + head[-2:] + reports)), metrics=path)
     eq(len(recs), 2000, "deltas")
@@ -115,9 +115,9 @@ def _(m):
         check(r["counter"]["E6"] is None or a == 0, f"infinity: {r['counter']['E6']}")
 
 
-@test("the sums of a metric set are those of its raw counters")
+@test("the sums of a metric set are computed from sums of its raw counters")
 def _(m):
-    """Equations see the sum, not sums of what they say of each report."""
+    """Checks that equations are evaluated with sums, and not summed over reports."""
     g = make(m, "tglgt2", "--wrap32", "--wrap40")
     raw, = replay(g.path, "--raw", "--totals")
     got, = replay(g.path, "--totals", metrics=xml_of("tglgt2"))
@@ -129,7 +129,7 @@ def _(m):
        {k: raw[k] for k in ("ts", "cpu_time", "ticks", "lost", "reports", "dt")}, "the rest")
 
 
-@test("pack: of one file, of all; the same sets, the same values", True)
+@test("pack: a pack of one file, and of all files, has the same sets and values", True)
 def _(m):
     pack = m.path("all.pack")
     files = list(xml_files().values())
@@ -138,14 +138,14 @@ def _(m):
     check(os.path.getsize(pack) < 2 << 20, f"{os.path.getsize(pack)} bytes")
     for name, platform in GIVEN.items():
         g = given(name)
-        eq(replay(g.path, metrics=pack), replay(g.path, metrics=xml_of(platform)), f"{name} with the pack of all")
+        eq(replay(g.path, metrics=pack), replay(g.path, metrics=xml_of(platform)), f"{name} with the pack of all files")
     again = m.path("again.pack")
     r = machine.run(["oa", "pack", *files, "-O", again], timeout=60)
     with open(pack, "rb") as f, open(again, "rb") as h:
         eq(f.read() == h.read(), True, "packing twice gives the same bytes")
 
 
-@test("pack: the message says what is wrong with the file")
+@test("pack: a message describes the fault of an invalid file")
 def _(m):
     xml = xml_of("hsw")
     r = machine.run(["oa", "pack", xml])
@@ -162,9 +162,9 @@ def _(m):
     r = machine.run(["oa", "pack", half, "-O", m.path("half.pack")], timeout=60)
     check(r.code in (0, 1), f"half a file: {r!r}")
     r = machine.run(["oa", "pack", xml, "-O", m.path("no", "such", "x")])
-    check(r.code == 1 and b"no/such/x" in r.err, f"nowhere to write: {r!r}")
+    check(r.code == 1 and b"no/such/x" in r.err, f"a folder that does not exist: {r!r}")
     good_ = m.path("good.pack")
-    eq(machine.run(["oa", "pack", xml, "-O", good_]).code, 0, "a good pack")
+    eq(machine.run(["oa", "pack", xml, "-O", good_]).code, 0, "a valid pack")
     with open(good_, "rb") as f:
         pack = f.read()
     g = given("hsw_basic")
@@ -179,7 +179,7 @@ def _(m):
 
 
 def program_copy(folder):
-    """A copy of the program in a folder of its own, with or without gpu.pack beside it."""
+    """Copies the program to a new folder, where gpu.pack can be beside it. Returns its path."""
     os.makedirs(folder)
     return shutil.copy(machine.PROG, os.path.join(folder, "gpustat"))
 
@@ -196,12 +196,12 @@ def pack_of(path, platform):
 
 
 def other_set(platform):
-    """A set that is not built in."""
+    """Returns a set that is not built in."""
     return next(s for s in sets_of(xml_of(platform)) if s not in ("RenderBasic", "ComputeBasic"))
 
 
-# Files that must not be used: others could have written them, or they are no packs. (description,
-# bytes or None, mode)
+# Packs that must not be used, because others can write them, or because they are invalid:
+# (description, bytes or None, mode).
 def hostile_packs(good_):
     yield "others can write it", good_, 0o666
     yield "its group can write it", good_, 0o664
@@ -222,7 +222,7 @@ def place(path, data, mode):
     os.chmod(path, mode)
 
 
-@test("gpu.pack beside the program: its sets are known; one that others could have written is not used")
+@test("gpu.pack beside the program: its sets are used, unless other users can write the file")
 @machine.live
 def _(m):
     machine.built_in("oa")
@@ -236,13 +236,13 @@ def _(m):
     r = run(*args)
     eq((r.returncode, r.stderr), (0, b""), "with a pack")
     eq({line.split()[0] for line in printable(r.stdout).splitlines() if line.endswith(path)},
-       set(sets_of(xml_of("tglgt2"))), "the sets of the pack")
-    check(r.stdout.endswith(without.stdout), "the built-in sets come after them")
+       set(sets_of(xml_of("tglgt2"))), "names of the sets of the pack")
+    check(r.stdout.endswith(without.stdout), "the built-in sets are listed after them")
     g = given("tgl_ctx")
     r = run(prog, "oa", "--replay", g.path, "-m", other, "-o", "json")
     eq((r.returncode, r.stderr), (0, b""), "a recording with a set of the pack")
     eq(r.stdout, machine.run(["oa", "--replay", g.path, "-m", other, "--metrics", xml_of("tglgt2"), "-o", "json"]).out,
-       "the values of the pack and of the XML")
+       "values with the pack and with the XML file")
     r = run(*args, "--metrics", xml_of("tglgt2"))
     check(r.returncode == 0 and xml_of("tglgt2").encode() in r.stdout.splitlines()[0], f"--metrics comes first: {r!r}")
     os.rename(path, path + ".moved")
@@ -256,12 +256,12 @@ def _(m):
         place(path, good_, 0o644)
         os.chown(path, 1, -1)
         r = run(*args)
-        check(r.returncode == 0 and r.stdout == without.stdout and b"not used" in r.stderr, f"of another user: {r!r}")
+        check(r.returncode == 0 and r.stdout == without.stdout and b"not used" in r.stderr, f"a pack of another user: {r!r}")
         os.chown(prog, 1, -1)
-        check(other.encode() in run(*args).stdout, "of the program's owner")
+        check(other.encode() in run(*args).stdout, "a pack of the owner of the program")
 
 
-@test("gpu.pack in /usr/share/gpustat: its sets are known; one that others could have written is not used")
+@test("gpu.pack in /usr/share/gpustat: its sets are used, unless other users can write the file")
 @machine.live
 def _(m):
     machine.built_in("oa")
@@ -281,7 +281,7 @@ def _(m):
     r = run(*args, other)
     eq((r.returncode, r.stderr), (0, b""), "with a pack")
     eq(r.stdout, machine.run(["oa", "--replay", g.path, "-m", other, "--metrics", xml_of("tglgt2"), "-o", "json"]).out,
-       "the values of the pack and of the XML")
+       "values with the pack and with the XML file")
     for what, data, mode in hostile_packs(good_):
         place(path, data, mode)
         r = run(*args, "RenderBasic")
@@ -289,7 +289,7 @@ def _(m):
               f"{what}: {r!r}")
 
 
-@test("list: the sets of a platform, and the counters of each")
+@test("list: shows the sets of a platform, and the counters of each")
 def _(m):
     for platform in ("sklgt2", "tglgt2", "xe-lnl", "hsw"):
         path = xml_of(platform)
@@ -297,7 +297,7 @@ def _(m):
         r = m.run("oa", "list", "--metrics", path, "--platform", platform)
         eq((r.code, r.err), (0, b""), f"{platform}: exit code, messages")
         lines = [line.split() for line in printable(r.out).splitlines()]
-        rows = {w[0]: w for w in reversed(lines)}  # sets of files precede built-in ones
+        rows = {w[0]: w for w in reversed(lines)}  # sets of files are listed before built-in ones
         for name, s in sets.items():
             check(name in rows, f"{platform}: {name} is not listed: {r!r}")
             w = rows[name]
@@ -323,7 +323,7 @@ def _(m):
     check(b"GpuTime  " in r.out and b"elapsed" not in r.out, f"a built-in set has no descriptions: {r!r}")
     r = m.run("oa", "list", "NoSuchSet", "--metrics", xml_of("hsw"))
     check(r.code in (1, 2) and b"NoSuchSet" in r.err, f"no such set: {r!r}")
-    # without a GPU, sets of any; another platform's are left out where one is named
+    # Without a GPU the sets of all platforms are listed; with --platform only those of this platform.
     r = m.run("oa", "list", "--metrics", xml_of("hsw"), "--metrics", xml_of("tglgt2"))
     eq(r.code, 0, f"two files ({r!r})")
     check(os.path.basename(xml_of("hsw")).encode() in r.out and os.path.basename(xml_of("tglgt2")).encode() in r.out,

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # t_oa_values.py PROG [--bless] - the built-in metric sets of every platform, without any metric
-# file: each counter of a generated recording equals values.txt. --bless writes that file: the values
-# come from the public metric files of ../shared/oa and from the second evaluator, oa_eval.py, and
-# nothing of the program is used but the list of the counters of the set Basic. Where these files
-# are, the test calculates them again. Prints TAP. ONLY=TEXT and TIMES=1 are as in tests/machine.py.
+# file: each counter of a generated recording is compared with values.txt. --bless writes that file:
+# the values are computed from the public metric files of ../shared/oa by the second evaluator,
+# oa_eval.py, and of the program only the list of counters of the set Basic is used. If these files
+# exist, the test calculates the values again. Prints TAP. ONLY=TEXT and TIMES=1 are as in
+# tests/machine.py.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -20,7 +21,7 @@ from oalib import OWN, Made, main, replay, same_text, sets_of, test, xml_of  # n
 
 VALUES = os.path.join(oalib.HERE, "values.txt")
 SETS = "RenderBasic", "ComputeBasic", "Basic"
-# A recording with three reports, of the generator of this folder.
+# Arguments of the generator for a recording with three reports.
 ARGUMENTS = "--seed 77 --reports 3 --wrap32 --wrap40 --set RenderBasic".split()
 
 
@@ -32,7 +33,7 @@ def recording(m, platform):
 
 
 def stored():
-    """{(platform, set): [values of a delta, in the order of the counters' names]}"""
+    """Returns {(platform, set): [values of a delta, in the order of the counters' names]}."""
     rows = {}
     with open(VALUES, encoding="ascii") as f:
         for line in f:
@@ -43,8 +44,8 @@ def stored():
 
 
 def calculated(platform, set_, basic, truth):
-    """The values of each delta by the public metric files, in the order of the counters' names;
-    basic: the counters of Basic, whose equations stand in several sets."""
+    """Returns the values of each delta by the public metric files, in the order of the counters'
+    names. basic: the counters of Basic; several sets have their equations."""
     fmt = by.platforms()[platform][8]
     rows = []
     elements = [e for name, e in sets_of(xml_of(platform)).items() if by.fits(e, fmt) and set_ in ("Basic", name)]
@@ -53,7 +54,7 @@ def calculated(platform, set_, basic, truth):
         for e in elements:
             got, unknown = by.calculate(e, by.variables(platform, False), by.slots_of(b, fmt))
             known = {k: f"{v:.6f}" if isinstance(v, float) else str(v) for k, v in got.items() if v is not None}
-            # Haswell's sets have the clock in different counters
+            # sets of Haswell have the clock in different counters
             differ = [k for k, v in known.items() if values.get(k, v) != v]
             values = {**dict.fromkeys(unknown, "-"), **known, **values, **dict.fromkeys(differ, "-")}
         names = basic if set_ == "Basic" else values
@@ -99,7 +100,7 @@ def bless(prog):
                 "# in the order of the counters' names; -: the counter has no known value.\n" + "\n".join(lines) + "\n")
 
 
-oalib.TESTS.clear()  # those of t_oa_replay.py
+oalib.TESTS.clear()  # removes the tests of t_oa_replay.py
 if os.path.exists(VALUES):
     for _name in dict.fromkeys(p for p, _set in stored()):
         add(_name)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-# t_stalls_replay.py PROG - tests `gpustat oa stalls --replay`: recordings whose samples are made
-# here, bit by bit, and summed up here. Prints TAP. ONLY=TEXT and TIMES=1 are as in
-# tests/machine.py. SPDX-License-Identifier: MIT
+# t_stalls_replay.py PROG - tests `gpustat oa stalls --replay`: the test makes recordings bit by
+# bit, and sums up their samples itself. Prints TAP. ONLY=TEXT and TIMES=1 are as in
+# tests/machine.py.
+# SPDX-License-Identifier: MIT
 import collections
 import json
 import os
@@ -20,12 +21,12 @@ TESTS = []
 VERSION, INFO, STALLS, LOST = 4, 5, 1 << 17, (1 << 17) + 1
 SECOND = 10**9
 FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stalls.rec")
-# The layouts of drivers/gpu/drm/xe/xe_eu_stall.c: version of the graphics, bits of the address, the
-# members after it, of 8 bits each.
+# The layouts of drivers/gpu/drm/xe/xe_eu_stall.c: version of the graphics, bits of the address, and
+# the members after it, each of 8 bits.
 REST = ["other", "control", "pipestall", "send", "dist_acc", "sbid", "sync", "inst_fetch"]
 LAYOUTS = {"pvc": (0, 29, ["active", *REST]), "lnl": (20, 29, ["tdr", *REST, "active"]),
            "ptl": (30, 29, ["tdr", *REST, "active"]), "xe3p": (35, 61, ["tdr", *REST, "active"])}
-ORDER = ["active", "tdr", *REST]  # of the output
+ORDER = ["active", "tdr", *REST]  # order of the reasons in the output
 KEYS = ["schema", "kind", "time", "dt", "dev", "ip", "all", *ORDER, "lost"]
 
 
@@ -39,7 +40,7 @@ def test(name):
 # --- files ----------------------------------------------------------------------------------------
 
 def sample(gpu, ip, **counts):
-    """A sample; the bits that the layout does not use are set."""
+    """Returns a sample; bits that the layout does not use are set."""
     _version, bits, members = LAYOUTS[gpu]
     value, at = ip // 8, bits
     for m in members:
@@ -66,7 +67,7 @@ def recording(gpu, *records):
 
 
 def noise(gpu, seed, n):
-    """[(ip, {reason: count})]"""
+    """Returns n random samples: [(ip, {reason: count})]."""
     r = random.Random(seed)
     _version, bits, members = LAYOUTS[gpu]
     ips = [8 * r.randrange(1 << bits) for _ in range(n // 3 + 1)] + [0, 8 * ((1 << bits) - 1)]
@@ -77,10 +78,10 @@ def packed(gpu, samples):
     return [sample(gpu, ip, **counts) for ip, counts in samples]
 
 
-# --- what is expected -----------------------------------------------------------------------------
+# --- expected records -----------------------------------------------------------------------------
 
 def sums(gpu, samples):
-    """{ip: {reason: sum}}, with the key None for all addresses."""
+    """Returns {ip: {reason: sum}}, with the key None for the sum of all addresses."""
     made = collections.defaultdict(lambda: {k: 0 for k in ORDER if k in LAYOUTS[gpu][2]})
     for ip, counts in samples:
         for key in (ip, None):
@@ -90,7 +91,7 @@ def sums(gpu, samples):
 
 
 def rows(made):
-    """[(ip, {reason: sum})] in the order of the output."""
+    """Returns [(ip, {reason: sum})] in the order of the output."""
     return sorted(((ip, s) for ip, s in made.items() if ip is not None), key=lambda x: (-sum(x[1].values()), x[0]))
 
 
@@ -103,7 +104,7 @@ def run(*args, code=0, err=b"", **kw):
 
 
 def counts(rec):
-    """{reason: count} of those that the GPU distinguishes"""
+    """Returns {reason: count} of the reasons that the GPU distinguishes."""
     return {k: rec[k] for k in ORDER if rec[k] is not None}
 
 
@@ -124,7 +125,7 @@ def are(recs, want, what):
 
 # --- tests ----------------------------------------------------------------------------------------
 
-@test("the sums of each address, the most samples first, in the layouts of all GPUs")
+@test("sums by address, sorted by the number of samples, in the layouts of all GPUs")
 def _(m):
     for gpu in LAYOUTS:
         samples = noise(gpu, gpu, 500)
@@ -135,7 +136,7 @@ def _(m):
         eq({r["lost"] for r in recs}, {0}, f"{gpu}: lost")
 
 
-@test("samples without headers, with --platform, have no time")
+@test("samples without headers, read with --platform, have no time")
 def _(m):
     for gpu in ("pvc", "lnl", "ptl"):
         samples = noise(gpu, gpu, 2000)
@@ -149,7 +150,7 @@ def _(m):
         eq([json.loads(line) for line in r.out.splitlines()], recs, f"{gpu}, an interval")
 
 
-@test("-S: the sums by reason, without addresses")
+@test("-S: prints sums by reason, without addresses")
 def _(m):
     samples = noise("lnl", 1, 100)
     path = m.write("r", recording("lnl", stalls(0, *packed("lnl", samples))))
@@ -158,7 +159,7 @@ def _(m):
         eq([(r["ip"], counts(r)) for r in recs], [(None, sums("lnl", samples)[None])], option)
 
 
-@test("-k: only the addresses with the most samples")
+@test("-k: prints only the addresses with the most samples")
 def _(m):
     samples = noise("lnl", 2, 100)
     path = m.write("r", recording("lnl", stalls(0, *packed("lnl", samples))))
@@ -166,7 +167,7 @@ def _(m):
     are(records("--replay", path, "--top", 1000), rows(sums("lnl", samples)), "-k 1000")
 
 
-@test("intervals: samples of one read are in the same interval; a loss is counted once")
+@test("intervals: samples of one read are in the same interval; a loss is counted in one record")
 def _(m):
     a, b, c = (noise("lnl", seed, 40) for seed in (3, 4, 5))
     path = m.write("r", recording("lnl", stalls(7 * SECOND), stalls(7 * SECOND + 400, *packed("lnl", a)),
@@ -175,9 +176,9 @@ def _(m):
     recs = records("--replay", path, 1)
     first = [r for r in recs if r["dt"] == 1]
     are(first, rows(sums("lnl", a + b)), "the first interval")
-    are(recs[len(first):], rows(sums("lnl", c)), "the second one")
-    eq([r["dt"] for r in recs[len(first):]], [3.5] * (len(recs) - len(first)), "it ends with its samples")
-    eq([r["lost"] for r in recs[len(first):]], [1] + [0] * (len(recs) - len(first) - 1), "the loss is in its first record")
+    are(recs[len(first):], rows(sums("lnl", c)), "the second interval")
+    eq([r["dt"] for r in recs[len(first):]], [3.5] * (len(recs) - len(first)), "dt of the second interval, which ends with its last sample")
+    eq([r["lost"] for r in recs[len(first):]], [1] + [0] * (len(recs) - len(first) - 1), "losses in the records of the second interval")
     eq(records("--replay", path, 100), records("--replay", path), "one long interval")
 
 
@@ -196,10 +197,10 @@ def _(m):
     are(records("--replay", path, 1), rows(sums("lnl", samples)), "all samples")
     path = m.write("r", recording("lnl", stalls(0), stalls(1, *packed("lnl", samples)), stalls(2**64 - 1)))
     recs = records("--replay", path, "1ms")
-    are(recs, rows(sums("lnl", samples)), "the longest time")
+    are(recs, rows(sums("lnl", samples)), "sums over the longest time")
 
 
-@test("folded stacks: address and reason; a loss, which they cannot show, is reported")
+@test("folded stacks have address and reason; a loss is reported in a message")
 def _(m):
     machine.feature("folded")
     samples = noise("xe3p", 7, 200)
@@ -211,7 +212,7 @@ def _(m):
     run("--replay", path, "-o", "folded", err=b"gpustat: 2 or more EU stall samples were lost: a buffer was full\n")
 
 
-@test("a table that is full is reported by its name, and the sums of all instructions stay exact")
+@test("a full table is reported with its name, and the sums over all instructions stay exact")
 def _(m):
     n = 65536 + 5
     path = m.write("r", b"".join(sample("lnl", 8 * i, sbid=1) for i in range(n)))
@@ -221,7 +222,7 @@ def _(m):
     eq(run("--replay", path, "--platform", "lnl", "-S", "-o", "csv", "-f", "sbid,lost").out, b"sbid,lost\n65541,0\n", "sums")
 
 
-@test("tests/oa/stalls.rec: three seconds of Lunar Lake")
+@test("tests/oa/stalls.rec has the expected records of three seconds of Lunar Lake")
 def _(m):
     ips = [0x1c0 + 16 * i for i in range(6)]
     seconds = [[(ip, {k: (7 * ip // 16 + 11 * i + 5 * t) % 23 for i, k in enumerate(ORDER)}) for ip in ips[:6 - t]] for t in range(2)]
@@ -231,14 +232,14 @@ def _(m):
         with open(FIXTURE, "wb") as f:
             f.write(data)
     with open(FIXTURE, "rb") as f:
-        eq(f.read(), data, "the file; WRITE=1 writes it")
+        eq(f.read(), data, "content of stalls.rec; WRITE=1 writes the file")
     recs = records("--replay", FIXTURE, 1)
     are([r for r in recs if r["ip"]], rows(sums("lnl", seconds[0])) + rows(sums("lnl", seconds[1])), "records")
     eq([r["lost"] for r in recs], [1] + [0] * (len(recs) - 1), "lost")
-    eq((recs[-1]["ip"], recs[-1]["all"]), (None, 0), "the second without samples")
+    eq((recs[-1]["ip"], recs[-1]["all"]), (None, 0), "the second interval, without samples")
 
 
-@test("csv and line")
+@test("csv and line have the same values")
 def _(m):
     samples = [(0x1230, {"sbid": 12, "active": 3}), (0x1240, {"send": 40})]
     path = m.write("r", recording("lnl", stalls(0, *packed("lnl", samples))))
@@ -254,7 +255,7 @@ def _(m):
     eq(len(line), 3, "line: rows")
 
 
-@test("every truncation: whole samples are summed, and a message has the file and the byte")
+@test("every truncation: complete samples are summed, and a message names the file and the byte")
 def _(m):
     samples = noise("lnl", 8, 3)
     head = recording("lnl")
@@ -274,7 +275,7 @@ def _(m):
         are([json.loads(line) for line in r.out.splitlines()], rows(sums("lnl", samples[:n // 64])), f"raw, {n} bytes")
 
 
-@test("files that have no samples, or other records")
+@test("files without samples, or with other records, are refused")
 def _(m):
     def says(data, words, *args):
         r = run("--replay", m.write("r", data), *args, code=1, err=None)
@@ -295,7 +296,7 @@ def _(m):
     check(b"use gpustat oa stalls" in r.err, f"no message: {r.err!r}")
 
 
-@test("options that do not suit")
+@test("options that exclude each other, or that the command does not have, are refused")
 def _(m):
     def refused(*args, words):
         r = run(*args, code=2, err=None)
