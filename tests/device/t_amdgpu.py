@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# t_amdgpu.py PROG - amdgpu's tables: clocks without a current one, gpu_metrics of all byte orders,
-# reasons for throttling, and work that no client has. The machines are made of files, see
+# t_amdgpu.py PROG - amdgpu's tables: clocks without a current one, gpu_metrics in both byte orders,
+# reasons for throttling, and work that belongs to no client. The machines are file trees, see
 # tests/machine.py. Prints TAP. SPDX-License-Identifier: MIT
 import os
 import re
@@ -15,7 +15,7 @@ from machine import AMD, TESTS, check, dump, eq, ns, test  # noqa: E402
 HOTSPOT, EDGE, PPT0 = 1 << 36, 1 << 35, 1
 
 
-@test("pp_dpm_*: a table without a current clock has its maximum; the current clock is null")
+@test("pp_dpm_*: for a table without a current clock the maximum is known, the current clock is null")
 def _(m):
     m.device("amdgpu", AMD, files={
         "pp_dpm_sclk": "0: 500Mhz \n1: 600Mhz *\n2: 2900Mhz \n", "pp_dpm_mclk": "0: 1000Mhz \n1: 400Mhz \n",
@@ -27,14 +27,14 @@ def _(m):
     eq(m.run("-w", "0.02", "-o", "plain", "-H", "-f", "freq.mclk.cur,freq.mclk.max").out, b"- 1000000000\n", "plain")
 
 
-@test("pp_dpm_*: the current clock is then that of gpu_metrics")
+@test("pp_dpm_*: for a table without a current clock, the current clock of gpu_metrics is used")
 def _(m):
     m.device("amdgpu", AMD, files={"pp_dpm_sclk": "0: 500Mhz \n1: 2900Mhz \n", "gpu_metrics": v13("<")})
     eq(m.json()[0]["freq"]["sclk"], {"cur": 777000000, "max": 2900000000}, "freq")
 
 
 def v13(order, throttle=0, hotspot=41, edge=38):
-    """gpu_metrics 1.3, in which only these values are supported."""
+    """Returns gpu_metrics 1.3 in which only these values are supported."""
     b = bytearray(b"\xff" * 120)
     struct.pack_into(order + "HBBHH", b, 0, 120, 1, 3, edge, hotspot)
     struct.pack_into(order + "H", b, 54, 777)
@@ -43,13 +43,13 @@ def v13(order, throttle=0, hotspot=41, edge=38):
 
 
 def v19(order, *attributes):
-    """gpu_metrics 1.9 of (unit, type, id, values)."""
+    """Returns gpu_metrics 1.9 with attributes (unit, type, id, values)."""
     body = b"".join(struct.pack(order + "Q", unit << 24 | kind << 20 | number << 10 | len(values)) +
                     struct.pack(f"{order}{len(values)}{'BbHhIiQq'[kind]}", *values) for unit, kind, number, values in attributes)
     return struct.pack(order + "HBBi", 8 + len(body), 1, 9, len(attributes)) + body
 
 
-@test("gpu_metrics 1.9: the values of its attributes, in both byte orders")
+@test("gpu_metrics 1.9: the values of its attributes are read in both byte orders")
 def _(m):
     dev = m.device("amdgpu", AMD)
     for order in "<>":
@@ -62,7 +62,7 @@ def _(m):
         eq((one["link"]["speed"], one["link"]["width"], one["freq"]["sclk"]["cur"], one["freq"]["mclk"]["cur"]), (32.0, 16, 2098000000, 900000000), order)
 
 
-@test("gpu_metrics: a table of a machine of the other byte order has the same values")
+@test("gpu_metrics: a table in the other byte order has the same values")
 def _(m):
     dev = m.device("amdgpu", AMD)
     for order in "<>":
@@ -71,7 +71,7 @@ def _(m):
         eq((one["temp"], one["freq"]["sclk"]["cur"], one["throttle"]), ({"edge": 75.0, "junction": 41.0}, 777000000, ["ppt0", "temp_edge"]), order)
 
 
-@test("throttle: a reason about a temperature counts only if that temperature is high or unknown")
+@test("throttle: a temperature is a reason only if it is high or unknown")
 def _(m):
     dev = m.device("amdgpu", AMD)
     for bits, hotspot, edge, want in ((HOTSPOT, 41, 38, []), (HOTSPOT, 89, 38, []), (HOTSPOT, 90, 38, ["temp_hotspot"]),
@@ -82,12 +82,12 @@ def _(m):
 
 
 def queues(m):
-    """A GPU that is busy with work of user queues: the engine time of its client stays 0."""
+    """Makes a GPU that is busy with work of user queues; the engine time of its client remains 0."""
     m.device("amdgpu", AMD, files={"gpu_busy_percent": "87\n"})
     m.fd(10, 5, dump("amdgpu", 8, *ns(gfx=0, compute=0), pdev=AMD))
 
 
-@test("user queues: the device's own busy value is shown, not the 0 of its clients")
+@test("user queues: the busy value of the device is shown, not the 0 of its clients")
 def _(m):
     queues(m)
     one, = m.json()
@@ -100,7 +100,7 @@ def _(m):
     check(re.search(rb"drm/card0/-/busy +87 %", m.run("counters", "-w", "0.05", "drm/card0/-/busy").out), "counters")
 
 
-@test("user queues: plot draws the device's own busy value, too")
+@test("user queues: plot draws the busy value of the device")
 def _(m):
     queues(m)
     path = m.write("run.json", m.run("-o", "json", "-n", "3", "0.02").out)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # t_boards.py PROG - devices of vendor drivers: the values of the trees, hostile files, files that
-# end between samples, places that are the same device. Prints TAP. SPDX-License-Identifier: MIT
+# become empty between samples, one device in several places. Prints TAP.
+# SPDX-License-Identifier: MIT
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ from machine import TREES, check, eq, near, parse_json, rewrite, test  # noqa: E
 
 
 def at(m, tree, *args, path=None):
-    """The records of a tree, or of a copy of it."""
+    """Returns the records of a tree, or of a copy of it, by device; and the run."""
     base = path or os.path.join(TREES, tree)
     r = machine.run([*args, "-o", "json", "--proc", f"{base}/proc", "--sys", f"{base}/sys"])
     eq(r.code, 0, f"exit code of {tree}: {r.err}")
@@ -57,7 +58,7 @@ def matches(d, want, what):
     eq(clocks[:1], [] if mhz is None else [int(mhz * 10**6)], f"clock of {what}")
     check((temp is None and not d["temp"]) or temp in d["temp"].values(), f"temperature of {what}: {d['temp']}")
     if not d["dev"].startswith("card"):
-        eq(d["clients"], None, f"clients of {what}, which cannot be known")
+        eq(d["clients"], None, f"clients of {what}, which are unknown")
 
 
 for tree, devices in WANT.items():
@@ -74,7 +75,7 @@ for tree, devices in WANT.items():
 def _(m):
     d = at(m, "accelerators", "list")[0]
     eq(d["apex_0"]["pdev"], "0000:01:00.0", "address of the Coral")
-    eq(d["apex_0"]["temp_limit"]["npu"]["crit"], 85.0, "its first trip point")
+    eq(d["apex_0"]["temp_limit"]["npu"]["crit"], 85.0, "first trip point of the Coral")
     eq({k: v["resident"] for k, v in d["neuron0"]["memory"].items()},
        {"neuron_core0": 1610612736, "neuron_core1": 536870912}, "memory of Neuron")
     d = at(m, "galcore", "-r")[0]["40000000.mix_gpu_ml"]
@@ -82,7 +83,7 @@ def _(m):
     eq(at(m, "kgsl", "-r")[0]["card0"]["freq"]["gpu"]["max"], 670000000, "highest clock of KGSL")
 
 
-@test("list: every value that is missing has a reason")
+@test("list: every missing value has a reason")
 def _(m):
     for tree, devices in WANT.items():
         got = at(m, tree, "list")[0]
@@ -92,7 +93,7 @@ def _(m):
                 check(bool(d[key]) != bool(d["missing"].get(key)), f"{tree} {dev} {key}: {d[key]} {d['missing']}")
 
 
-@test("files of KGSL that are empty, nonsense or gone between samples")
+@test("files of KGSL that are empty, malformed or removed give unknown values")
 def _(m):
     path = copy(m, "kgsl")
     for leaf, texts in {"gpu_busy_percentage": ("", "101 %\n", "-1 %\n", "N/A\n", "34 MHz\n", "\0\n", "9" * 4000),
@@ -110,14 +111,14 @@ def _(m):
             eq(value, None, f"{leaf} {text[:20]!r}")
             check(f"gpustat: card0: {leaf}: this sysfs file has no valid value".encode() in r.err, f"-v of {leaf} {text[:20]!r}: {r.err}")
             check(sum(x is None for x in (d["busy"], d["freq"]["gpu"].get("cur"), d["temp"].get("gpu"))) == 1,
-                  f"{leaf} {text[:20]!r}: the other values stay: {d}")
+                  f"{leaf} {text[:20]!r}: the other values are known: {d}")
         os.unlink(file)
         eq(list(at(m, "kgsl", "-r", path=path)[0]), ["card0"], f"without {leaf}")
         with open(file, "wb") as f:
             f.write(good)
 
 
-@test("a file that may not be read: -v says so")
+@test("a file that may not be read is reported with -v")
 def _(m):
     path = copy(m, "kgsl")
     os.chmod(f"{path}/{KGSL}/gpu_busy_percentage", 0)
@@ -127,7 +128,7 @@ def _(m):
     check(b"gpustat: card0: gpu_busy_percentage: Permission denied" in r.err, f"-v: {r.err}")
 
 
-@test("a file that ends during a run: the device stays, the value is unknown")
+@test("a file becomes empty during a run: the value is unknown, and the device remains")
 def _(m):
     path = copy(m, "jetson-xavier")
     k = machine.Machine.__new__(machine.Machine)
@@ -138,7 +139,7 @@ def _(m):
     eq([r[0]["busy"] for r in s], [100.0, None, 47.3], "busy")
 
 
-@test("links that lead nowhere, files in place of folders, folders in place of files")
+@test("dangling links, files in place of folders, and folders in place of files do no harm")
 def _(m):
     for tree in WANT:
         path = copy(m, tree)
@@ -161,7 +162,7 @@ def _(m):
             parse_json(r.out)
 
 
-@test("a read of gpubusy or gc/idle would reset it for others: the program has no such name")
+@test("gpubusy and gc/idle, which a read resets for other programs, are never read")
 def _(m):
     with open(machine.PROG, "rb") as f:
         program = f.read()
@@ -169,7 +170,7 @@ def _(m):
         check(name + b"\0" not in program, f"{name} is in the program")
 
 
-@test("galcore: the load is not read unless the GPU is on")
+@test("galcore: the load is read only if the GPU is on")
 def _(m):
     for state, want in {"active": 37.12, "suspended": None, "unsupported": None, "error": None, "": None}.items():
         path = copy(m, "galcore")
@@ -181,7 +182,7 @@ def _(m):
         shutil.rmtree(path)
 
 
-@test("doctor, check and a missing device name the vendor's devices")
+@test("-d selects a vendor's device by its name and by its driver")
 def _(m):
     base = os.path.join(TREES, "exynos")
     roots = ["--proc", f"{base}/proc", "--sys", f"{base}/sys"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# t_dmem.py PROG - video memory from the cgroup controller dmem, and the memory and the pressure of
-# cgroups. The machines are made of files, see tests/machine.py: no kernel of the tests has the
+# t_dmem.py PROG - video memory from the cgroup controller dmem, and the memory and pressure of
+# cgroups. The machines are file trees, see tests/machine.py, because no kernel of the tests has the
 # controller (Linux 6.14 with CONFIG_CGROUP_DMEM). Prints TAP.
 # SPDX-License-Identifier: MIT
 import os
@@ -20,7 +20,7 @@ def regions(*rows):
 
 
 def two(m, root=ROOT):
-    """A GPU without a figure of its own, and one with; a process in /a uses both."""
+    """Makes a GPU with a driver that reports no use of memory, one that does, and a process in /a with clients of both."""
     m.device("xe", XE)
     m.device("amdgpu", AMD, card=1, render=129, files={"mem_info_vram_total": f"{8 * GIB}\n",
                                                        "mem_info_vram_used": "4096\n"})
@@ -34,7 +34,7 @@ def two(m, root=ROOT):
     m.write(f"{root}/a/dmem.max", regions((XE, "vram0", "max"), (XE, "vram1", 9), (AMD, "vram", 7)))
 
 
-@test("devices: size and use of video memory; the driver's own figure takes precedence")
+@test("devices: size and use of video memory are from dmem, unless the driver reports them")
 def _(m):
     two(m)
     xe, amd = m.json()
@@ -42,7 +42,7 @@ def _(m):
     eq((amd["vram"], amd["used"]), ({"total": 8 * GIB, "used": 4096}, 4096), "amdgpu")
 
 
-@test("devices: each sample has the present value")
+@test("devices: each sample has the current value")
 def _(m):
     two(m)
     f = m.path(ROOT, "dmem.current")
@@ -60,14 +60,14 @@ def _(m):
     eq((xe["state"], xe["vram"]["used"]), ("suspended", 4 * GIB), "xe")
 
 
-@test("a hybrid machine: version 2 is in fs/cgroup/unified")
+@test("a machine with both cgroup versions: version 2 is read in fs/cgroup/unified")
 def _(m):
     two(m, ROOT + "/unified")
     eq(m.json()[0]["vram"]["used"], 4 * GIB, "device")
     eq(m.json("cgroups")[0]["vram"], {"used": 2 * GIB + 5}, "cgroup")
 
 
-@test("cgroups: video memory and its limit; no limit is no value")
+@test("cgroups: have video memory and its limit; without a limit there is no value")
 def _(m):
     two(m)
     xe, amd = m.json("cgroups")
@@ -75,7 +75,7 @@ def _(m):
     eq((amd["vram"], amd["used"]), ({"used": 6, "max": 7}, 1 << 20), "amdgpu; used is the sum over clients")
 
 
-@test("cgroups: memory and pressure, only if -f names them")
+@test("cgroups: memory and pressure are shown only if -f names them")
 def _(m):
     two(m)
     m.write(f"{ROOT}/a/memory.current", "123456\n")
@@ -89,7 +89,7 @@ def _(m):
                         "io": {"some": 99.99, "full": 0.25}}, "main_memory": {"used": 123456}}, "with -f")
 
 
-@test("cgroups: files that are missing, cut or not readable are no values, and the others stay")
+@test("cgroups: files that are missing, cut or unreadable give no values; the other values are shown")
 def _(m):
     two(m)
     for text in ("", "x", "drm/", f"drm/{XE}/vram0", f"drm/{XE}/vram0 -1\n", f"drm/{XE}/vram0 1e9\n", "\0\n"):
@@ -101,7 +101,7 @@ def _(m):
         check("pressure" not in r and "main_memory" not in r, f"{text!r}: {r}")
 
 
-@test("cgroups: a path outside the namespace is not looked up")
+@test("cgroups: files of a path outside the namespace are not read")
 def _(m):
     two(m)
     m.write("sys/fs/dmem.current", regions((XE, "vram0", 77)))
@@ -110,7 +110,7 @@ def _(m):
         check("vram" not in r, f"{r}")
 
 
-@test("without the controller there is no value, and sums over clients are shown as before")
+@test("without the controller there is no value, and sums over clients are shown")
 def _(m):
     two(m)
     os.unlink(m.path(ROOT, "dmem.capacity"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# t_left_out.py PROG - devices that are left out (--not), drivers whose fdinfo is left alone, and
-# devices of -d that do not exist. The machines are made of files, see tests/machine.py. Prints TAP.
+# t_left_out.py PROG - devices that are left out (--not), drivers with fdinfo that is not read, and
+# devices of -d that do not exist. The machines are file trees, see tests/machine.py. Prints TAP.
 # SPDX-License-Identifier: MIT
 import os
 import re
@@ -17,7 +17,7 @@ COMMANDS = ([], ["procs"], ["clients"], ["cgroups"], ["list"])
 
 
 def two(m):
-    """An i915 and an amdgpu with a client each, in one process."""
+    """Makes an i915 and an amdgpu with one client each, in one process."""
     i915 = m.device("i915", I915, files={"current_link_width": "8\n", "mem_info_vram_used": "5\n"})
     m.device("amdgpu", AMD, card=1, render=129, files={"mem_info_vram_used": "5\n"})
     m.fd(10, 5, dump("i915", 7, *ns(render=10**9), pdev=I915))
@@ -26,7 +26,7 @@ def two(m):
 
 
 def opened(m, *args):
-    """The files below the machine that a run opens."""
+    """Returns the files of the machine that a run opens."""
     if not shutil.which("strace"):
         raise Skip("the package strace is missing")
     log = m.path("strace.log")
@@ -42,7 +42,7 @@ def window(args):
     return [*args, "-w", "0.02"] if args[:1] != ["list"] else args
 
 
-@test("--not: a device by node, PCI slot or driver is in no record of any command")
+@test("--not: a device given by node, PCI slot or driver is in no record of any command")
 def _(m):
     two(m)
     for sel in ("card0", "renderD128", "/dev/dri/card0", I915, I915[5:], "driver:i915", "i915"):
@@ -51,7 +51,7 @@ def _(m):
             eq({r["dev"] for r in recs}, {"card1"}, f"{args} --not {sel}")
     r = m.run("--not", "nope,card0,card7", "-o", "json", "0.02", "3")
     eq(({x["dev"] for x in parse_json(r.out)}, r.code), ({"card1"}, 0), "--not of devices that do not exist")
-    eq(r.err, b"gpustat: --not: no such device: nope\ngpustat: --not: no such device: card7\n", "each is named once")
+    eq(r.err, b"gpustat: --not: no such device: nope\ngpustat: --not: no such device: card7\n", "message about each missing device")
     r = m.run("--not", "0", "-o", "json", "-w", "0.02")
     eq({x["dev"] for x in parse_json(r.out)}, {"card0", "card1"}, "--not of a number")
     eq([r["dev"] for r in m.json("-d", "1", "--not", "card0")], ["card1"], "the numbers of -d count all devices")
@@ -64,7 +64,7 @@ def _(m):
     eq((r.code, r.out), (3, b""), f"exit code and output ({r.err!r})")
 
 
-@test("--not: no file of the device and no fdinfo of its clients is opened, except what identifies it")
+@test("--not: of the device only the files that identify it are opened, and no fdinfo of its clients")
 @machine.live
 def _(m):
     dev = two(m)
@@ -72,10 +72,10 @@ def _(m):
         for path in opened(m, *window(args), "--not", "driver:i915"):
             check(not path.endswith("10/fdinfo/5"), f"{args}: {path}")
             check(dev not in path or os.path.basename(path) in ("uevent", "dev"), f"{args}: {path}")
-    check(any(p.endswith("10/fdinfo/5") for p in opened(m, "-w", "0.02")), "without --not it is opened")
+    check(any(p.endswith("10/fdinfo/5") for p in opened(m, "-w", "0.02")), "fdinfo that is opened without --not")
 
 
-@test("--not: commands that read all devices")
+@test("--not: commands that read all devices do not open files of the device")
 @machine.live
 def _(m):
     dev = two(m)
@@ -86,28 +86,28 @@ def _(m):
         for path in opened(m, *args, *out):
             check("kgsl" not in path, f"{args}: {path}")
             check(dev not in path or os.path.basename(path) in ("uevent", "dev"), f"{args}: {path}")
-            # doctor opens one file of each process, and reads none
+            # doctor opens one file of each process, but does not read it
             check(args == ["doctor"] or not path.endswith("10/fdinfo/5"), f"{args}: {path}")
-    check(any("kgsl" in p for p in opened(m, "capture")), "without --not they are opened")
+    check(any("kgsl" in p for p in opened(m, "capture")), "files of KGSL that are opened without --not")
 
 
-@test("capture takes no interval")
+@test("capture has no interval")
 def _(m):
     eq(m.run("capture", "1").code, 2, "exit code")
 
 
-@test("--not: the values of the others do not change, and the profiling knob of a device left out stays")
+@test("--not: values of other devices do not change, and the file profiling of the device is not written")
 def _(m):
     m.device("panfrost", name="gpu", files={"profiling": "0\n"})
     m.device("panfrost", name="gpu2", card=1, render=129, files={"profiling": "0\n"})
     m.fd(10, 5, dump("panfrost", 7, "drm-resident-memory:\t4 KiB"), "/dev/dri/renderD129")
     knob = m.path("sys/devices/platform/gpu/profiling")
-    steps = [lambda: eq(open(knob, encoding="ascii").read(), "0\n", "the knob during the run")]
+    steps = [lambda: eq(open(knob, encoding="ascii").read(), "0\n", "profiling during the run")]
     (d,), = m.live("--not", "card0", "--enable-profiling", steps=steps)
     eq((d["dev"], val(d, "memory", "memory", "resident")), ("card1", 4096), "the other device")
 
 
-@test("--not: a vendor's device, and the vendor's files of a DRM device, also after another device came")
+@test("--not: a vendor's device, and vendor files of a DRM device, are left out, also after a new device appears")
 @machine.live
 def _(m):
     for name, text in (("gpu_model", "Adreno650v2\n"), ("gpu_busy_percentage", "34 %\n"), ("gpuclk", "305000000\n")):
@@ -124,7 +124,7 @@ def _(m):
     eq([sorted(r["dev"] for r in x) for x in s], [["card3"], ["card1", "card3"], ["card1", "card3"]], "devices")
 
 
-@test("pvrsrvkm: its fdinfo is read only if -d names the driver; list says why")
+@test("pvrsrvkm: its fdinfo is read only if -d names the driver; list gives the reason")
 @machine.live
 def _(m):
     m.device("pvrsrvkm", name="gpu")
@@ -141,7 +141,7 @@ def _(m):
     check("engine" not in d["missing"], f"missing: {d['missing']}")
 
 
-@test("-d: a device that does not exist is named once; the others are shown, and the exit code is 1")
+@test("-d: a device that does not exist is named once in a message; the others are shown, exit 1")
 def _(m):
     two(m)
     for args in (["-w", "0.02"], ["0.01", "3"], ["clients", "-w", "0.02"], ["list"]):
@@ -155,7 +155,7 @@ def _(m):
     check(r.out.startswith(b"GPU UNKNOWN - card0 ") and b"; no such device: nope |" in r.out, f"check: {r.out!r}")
 
 
-@test("--not: the message if no device is left names it, and not the devices that are left out")
+@test("--not: the message that no device is left does not list the devices that are left out")
 def _(m):
     two(m)
     r = m.run("list", "--not", "card0,card1")
@@ -164,7 +164,7 @@ def _(m):
     eq((r.code, r.err), (3, b"gpustat: no device matches -d; devices: card1\n"), "the device of -d")
 
 
-@test("-d: two selectors of one device are both found")
+@test("-d: two selectors may name the same device")
 def _(m):
     m.device("i915", I915)
     r = m.run("-d", "card0,renderD128", "-w", "0.02", "-o", "json")

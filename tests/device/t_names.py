@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # t_names.py PROG - names of devices: from their drivers, amdgpu.ids, pci.ids and the device tree;
-# where the files are searched for, and when; -d with a name; broken files. Machines made of files, as
-# in tests/machine.py. Prints TAP; exit 0 if all tests pass.
+# the folders in which these files are searched for, and the time when they are read; -d with a
+# name; malformed files. The machines are file trees, see tests/machine.py. Prints TAP; exit 0 if
+# all tests pass.
 # SPDX-License-Identifier: MIT
 import os
 import shutil
@@ -48,7 +49,7 @@ def test(name):
 
 
 def pci(m, ids, n=0, driver="amdgpu", revision=None, **files):
-    """A PCI device; its slot and nodes have the number n."""
+    """Makes a PCI device; its slot and nodes have the number n."""
     slot = f"0000:{n + 3:02x}:00.0"
     texts = {"uevent": f"DRIVER={driver}\nPCI_CLASS=30000\nPCI_ID={ids}\nPCI_SLOT_NAME={slot}\n"}
     if revision is not None:
@@ -66,9 +67,9 @@ def one(m, *args):
     return got[0]
 
 
-# --- where a name comes from ----------------------------------------------------------------------
+# --- sources of a name ----------------------------------------------------------------------
 
-@test("pci.ids: the vendor's short name and the device's; amdgpu.ids by device and revision")
+@test("pci.ids gives the short name of the vendor and the name of the device, amdgpu.ids a name by device and revision")
 def _(m):
     m.write(HOST + PCI, PCI_IDS)
     m.write(HOST + AMD_IDS, AMDGPU_IDS)
@@ -82,7 +83,7 @@ def _(m):
     eq(names(m), [want for *_, want in rows], "names")
 
 
-@test("the short names of vendors")
+@test("vendors have short names")
 def _(m):
     rows = {"Advanced Micro Devices, Inc. [AMD]": "AMD", "Matrox Electronics Systems Ltd.": "Matrox Electronics Systems",
             "ASPEED Technology, Inc.": "ASPEED Technology", "Huawei Technologies Co., Ltd.": "Huawei Technologies", "VMware": "VMware",
@@ -96,7 +97,7 @@ def _(m):
     eq(names(m), [f"{short} X" for short in rows.values()], "names")
 
 
-@test("a name that the driver reports is better than those of ids files")
+@test("a name that the driver reports is preferred to those of ids files")
 def _(m):
     m.write(HOST + PCI, PCI_IDS)
     pci(m, "1002:744C", 0, product_name="AMD INSTINCT MI250\n")
@@ -106,7 +107,7 @@ def _(m):
     eq(names(m), ["AMD INSTINCT MI250", "AMD/ATI Navi 31 [Radeon RX 7900 XT/7900 XTX]", "Adreno650v2", "Mali-G610 4 cores r0p0 0xA867"], "names")
 
 
-@test("a board: the device tree; without it the name is unknown")
+@test("the name of a board is from the device tree; without it the name is unknown")
 def _(m):
     m.device("panthor", None, 0, 128, files={"uevent": "DRIVER=panthor\nOF_NAME=gpu\nOF_COMPATIBLE_0=rockchip,rk3588-mali\nOF_COMPATIBLE_1=arm,x\n"})
     m.device("vkms", None, 1, 129)
@@ -118,7 +119,7 @@ def _(m):
         check(one(m, "-d", "0").startswith("rockchip,rk3588-mali"), f"{model[:10]}")
 
 
-@test("without any file the name is VENDOR:DEVICE, also in -d, the info metric, and list")
+@test("without ids files the name is VENDOR:DEVICE, also in -d, the info metric, and list")
 def _(m):
     pci(m, "8086:56A0", 0, driver="xe")
     pci(m, "1002:744C", 1)
@@ -141,14 +142,14 @@ def _(m):
     eq(m.run("-r", "-f", "name", "-H").out, b"Intel DG2 [Arc A770]\n", "line with -f name")
 
 
-# --- broken files ---------------------------------------------------------------------------------
+# --- malformed files ---------------------------------------------------------------------------------
 
 def found(m, text, ids="8086:56A0", path=HOST + PCI):
     m.write(path, text)
     return one(m)
 
 
-@test("a pci.ids file cut at any byte gives the name, a part of the name, or the id")
+@test("a pci.ids file cut at any byte gives the name, a part of it, or the id")
 def _(m):
     pci(m, "8086:56A0", driver="xe")
     whole = "8086  Intel Corporation\n\t56a0  DG2 [Arc A770]\n"
@@ -159,7 +160,7 @@ def _(m):
     eq(found(m, whole[:-1]), full, "no newline at the end")
 
 
-@test("lines of any form: CRLF, subsystems, classes, comments, duplicates, empty names, numbers")
+@test("pci.ids with CRLF, subsystems, classes, comments, duplicates, empty names and numbers is read")
 def _(m):
     pci(m, "8086:56A0", driver="xe")
     full = "Intel DG2 [Arc A770]"
@@ -177,7 +178,7 @@ def _(m):
         eq(found(m, text), want, f"{text[:40]!r}...")
 
 
-@test("a name of any bytes is text in every format, and is cut between characters")
+@test("a name with arbitrary bytes is valid text in every format, and is cut between characters")
 def _(m):
     pci(m, "8086:56A0", driver="xe")
     for name in (b"a\x01\x1b[31mb\x7f", b"\xff\xfe", b'q"\\,;=', b"nul\0nul", "é".encode() * 100, b"x" + "é".encode() * 100, "\u202e\u2028".encode()):
@@ -191,7 +192,7 @@ def _(m):
         eq(m.run("-r", "-o", "prom").out.decode().count("gpustat_device_info{"), 1, "prom")
 
 
-@test("a folder, a FIFO and an endless device are not read as files of ids")
+@test("a folder, a FIFO and an endless device are not read as ids files")
 def _(m):
     pci(m, "8086:56A0", driver="xe")
     path = m.path(HOST + PCI)
@@ -208,7 +209,7 @@ def _(m):
     eq(one(m), "8086:56a0", "a dangling link")
 
 
-@test("amdgpu.ids of any form")
+@test("amdgpu.ids with unusual lines is read")
 def _(m):
     pci(m, "1002:744C", revision="0xc8")
     m.write(HOST + PCI, PCI_IDS)
@@ -219,9 +220,9 @@ def _(m):
         eq(found(m, text, path=HOST + AMD_IDS), want, f"{text!r}")
 
 
-# --- where and when files are read ----------------------------------------------------------------
+# --- folders and times of reading ----------------------------------------------------------------
 
-@test("pci.ids is searched for in several folders; a device that is not in the first is in another")
+@test("pci.ids is searched for in several folders; a device that is missing in one file is found in another")
 def _(m):
     pci(m, "8086:56A0", 0, driver="xe")
     pci(m, "10DE:2484", 1, driver="nouveau")
@@ -232,14 +233,14 @@ def _(m):
     eq(names(m), ["Intel a", "NVIDIA GA104 [GeForce RTX 3070]"], "both")
 
 
-@test("--ids DIR: only the files of that folder")
+@test("--ids DIR: only the files of this folder are read")
 def _(m):
     pci(m, "8086:56A0", 0, driver="xe")
     pci(m, "1002:744C", 1, revision="0xc8")
     m.write(HOST + PCI, "8086  Intel\n\t56a0  of the machine\n1002  AMD\n")
     m.write("ids/pci.ids", PCI_IDS)
     m.write("ids/amdgpu.ids", AMDGPU_IDS)
-    eq(names(m), ["Intel of the machine", "AMD 1002:744c"], "without")
+    eq(names(m), ["Intel of the machine", "AMD 1002:744c"], "names without --ids")
     eq(names(m, "--ids", m.path("ids")), ["Intel DG2 [Arc A770]", "AMD Radeon RX 7900 XTX"], "with")
     for folder in ("nowhere", "ids/pci.ids", "x" * 1000, ""):
         eq(names(m, "--ids", m.path(folder)), ["8086:56a0", "1002:744c"], folder[:10])
@@ -249,7 +250,7 @@ def _(m):
 
 
 def opened(m, *args):
-    """The ids files that a run opens or tries to open."""
+    """Returns the ids files that a run opens or tries to open."""
     if not shutil.which("strace"):
         raise Skip("needs package strace")
     log = m.path("strace.log")
@@ -278,7 +279,7 @@ def _(m):
         got, r = opened(m, *args, *roots)
         eq(r.returncode, 0, f"{args}: {r.stderr}")
         eq(got, ["1/root/" + PCI], f"{args}")
-    eq(opened(m, "-r", "-o", "json", "--sys", m.sys)[0], [], "--sys alone: a copy of another machine")
+    eq(opened(m, "-r", "-o", "json", "--sys", m.sys)[0], [], "with --sys alone, which is a copy of another machine")
 
 
 @test("a device that appears later gets its name")
@@ -289,7 +290,7 @@ def _(m):
     eq([r["name"] for r in samples[-1]], ["Intel DG2 [Arc A770]", "NVIDIA GA104 [GeForce RTX 3070]"], "names")
 
 
-@test("with a real /proc, the files are those below the root of its process 1")
+@test("with a real /proc, the files are read below the root folder of its process 1")
 @machine.live
 def _(m):
     machine.as_root()
@@ -309,7 +310,7 @@ def _(m):
 
 # --- -d -------------------------------------------------------------------------------------------
 
-@test("-d: driver, PCI slot with or without domain, part of the name in any case; other forms first")
+@test("-d accepts a driver, a PCI slot with or without domain, and a part of the name, which is tried last")
 def _(m):
     m.write(HOST + PCI, PCI_IDS + "abcd  xe card1 Ltd.\n\t0001  driver 0 amdgpu\n")
     pci(m, "8086:56A0", 0, driver="xe")
@@ -324,7 +325,7 @@ def _(m):
         eq(r.code, 0 if want else 3, f"-d {sel}: exit code")
 
 
-@test("-d with a name in other commands")
+@test("-d with a name selects devices in other commands")
 def _(m):
     m.write(HOST + PCI, PCI_IDS)
     pci(m, "8086:56A0", 0, driver="xe")
@@ -336,7 +337,7 @@ def _(m):
         eq({r["dev"] for r in m.json(cmd, "-d", "xe")}, {"card0"}, cmd)
 
 
-@test("no such device: the message asks for the nearest node, driver or slot")
+@test("a device that does not exist: the message suggests the nearest node, driver or slot")
 def _(m):
     pci(m, "8086:56A0", 0, driver="xe")
     pci(m, "1002:744C", 1)
@@ -348,7 +349,7 @@ def _(m):
         eq(r.err.decode().partition("; did you mean '")[2], f"{want}'?\n" if want else "", f"-d {sel}")
 
 
-@test("no GPU: the message says where it looked, and to try doctor if that is built in")
+@test("no GPU: the message lists the searched folders, and suggests doctor if it is built in")
 def _(m):
     r = m.run()
     want = f"gpustat: no GPU was found; looked in {m.sys}/class/drm, class/accel, {m.proc}/driver/nvidia, files of vendor drivers"

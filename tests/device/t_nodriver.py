@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# t_nodriver.py PROG - what NVIDIA's driver costs on a machine without it, and on the files of
-# another machine: system calls. Prints TAP. SPDX-License-Identifier: MIT
+# t_nodriver.py PROG - the system calls for NVIDIA's driver on a machine without it, and on the
+# files
+# of another machine. Prints TAP. SPDX-License-Identifier: MIT
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ from machine import TREES, Skip, check, eq, test  # noqa: E402
 
 
 def calls(m, *args):
-    """The system calls of a run, one per line."""
+    """Returns the system calls of a run, one per line."""
     if not shutil.which("strace"):
         raise Skip("the package strace is missing")
     log = m.path("strace.log")
@@ -33,21 +34,21 @@ def requests(lines):
     return [line for line in lines if re.search(r"ioctl\(.*_IOC\(.*0x46|ioctl\(.*'F'", line)]
 
 
-@test("without NVIDIA's driver: one system call looks for it in a run, whatever the number of samples")
+@test("without NVIDIA's driver one system call of a run looks for it, for any number of samples")
 def _(m):
     if os.path.exists("/proc/driver/nvidia/version"):
         raise Skip("this machine has NVIDIA's driver")
     for n in ("1", "5"):
         lines = calls(m, "0.05", n)
         eq(len([line for line in lines if "driver/nvidia/version" in line]), 1, f"look-ups in {n} samples")
-        eq(opens(lines) + requests(lines), [], "nodes and requests")
+        eq(opens(lines) + requests(lines), [], "opened nodes and requests to the driver")
 
 
-@test("the files of another machine: its driver is not asked")
+@test("with the files of another machine, this machine's driver is not used")
 def _(m):
     lines = calls(m, "-w", "0.05", "--proc", f"{TREES}/nvidia/proc", "--sys", f"{TREES}/nvidia/sys")
-    eq(opens(lines) + requests(lines), [], "nodes and requests")
-    check(not [line for line in lines if '"/proc/driver/nvidia' in line], "this machine's driver")
+    eq(opens(lines) + requests(lines), [], "opened nodes and requests to the driver")
+    check(not [line for line in lines if '"/proc/driver/nvidia' in line], "opens of /proc/driver/nvidia of this machine")
 
 
 if __name__ == "__main__":

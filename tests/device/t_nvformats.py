@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # t_nvformats.py PROG [--bless] - the values of NVIDIA's driver in each format. The GPU is that of
-# tests/trees/nvidia, and the stand-in of its driver answers: the test build tests/inject, not PROG,
-# is what runs, without a fault. tests/inject/nvidia.want has its outputs; --bless writes them.
-# Prints TAP. SPDX-License-Identifier: MIT
+# tests/trees/nvidia, and the stand-in of the driver answers. The test runs the build tests/inject,
+# not PROG, without a fault. tests/inject/nvidia.want has the expected outputs; --bless writes them.
+# Prints
+# TAP. SPDX-License-Identifier: MIT
 import functools
 import os
 import re
@@ -19,22 +20,22 @@ import tap  # noqa: E402
 from machine import check, eq, protoc, test  # noqa: E402
 
 WANT = f"{HERE}/inject/nvidia.want"
-WINDOW = ["-w", "9"]  # the GPU may sleep: it is read again after 8 s
+WINDOW = ["-w", "9"]  # a GPU that may be asleep is read again only after 8 s
 TIMELINES = ("perfetto", "chrome")
-# Times and intervals depend on how often the program reads its clock; names of hosts on the machine.
+# Masks times and intervals, which depend on readings of the clock, and the name of the host.
 MASKS = ((r'"dt":[0-9.]+', '"dt":DT'), (r"(?m) dt=[0-9.]+", " dt=DT"), (r"(?m)^,[0-9.]+,", ",DT,"), (r'"ts":[0-9.]+', '"ts":T'),
          (r"\b(timestamp|trusted_packet_sequence_id): \d+", r"\1: N"), (r"(?m)^gpustat\.[^.]*\.", "gpustat.HOST."),
          (r"(?m)^(gpustat\.\S+ \S+) \d{10}$", r"\1 TIME"), (r'(?m)^PUTVAL "[^/]*/', 'PUTVAL "HOST/'))
 
 
 def formats():
-    """The formats of the devices, which the message about an invalid one lists."""
+    """Returns the formats of devices, from the message about an invalid format."""
     said = subprocess.run([serve.PROG, "-o", "?"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False).stderr.decode()
     return said.partition(": use ")[2].split()
 
 
 def runs():
-    """(name, arguments) of each run."""
+    """Yields (name, arguments) of each run."""
     for name in formats():
         yield name, [*WINDOW, "-o", name, *([] if name in TIMELINES else ["-t", "none"])]
     for command in ("clients", "procs", "cgroups"):
@@ -46,7 +47,7 @@ def output(name, args):
     with serve.Server(args, serve.calls(), nvidia=True) as s:
         a = s.run()
     eq((a.code, a.signal, a.err), (0, 0, b""), "exit code, signal and messages")
-    # a packet is a line
+    # joins the lines of a packet
     text = re.sub(r"\n(?!packet)\s*", " ", protoc(a.out)) if name == "perfetto" else a.out.decode()
     for pattern, to in MASKS:
         text = re.sub(pattern, to, text)
@@ -66,7 +67,7 @@ def compare(name, args, _m):
     eq(len(got), len(want), "lines")
 
 
-@test("nvidia.want has the output of each run, and no other")
+@test("nvidia.want has exactly the outputs of all runs")
 def _(_m):
     eq(list(wanted()), [name for name, _args in runs()], "runs")
     check(len(formats()) > 10, "formats")
@@ -81,7 +82,7 @@ def main(prog, *bless):
         with open(WANT, "w", encoding="utf-8") as f:
             f.writelines(f"== {name}\n{output(name, args)}" for name, args in runs())
     for name, args in runs():
-        test(f"the stand-in's values: {' '.join(args)}")(functools.partial(compare, name, args))
+        test(f"values of the stand-in: {' '.join(args)}")(functools.partial(compare, name, args))
     return machine.main(prog, machine.TESTS)
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# t_plausible.py PROG - readings that no sensor can have measured are unknown, in every command.
-# The machines are made of files, see tests/machine.py. Prints TAP. SPDX-License-Identifier: MIT
+# t_plausible.py PROG - readings that no sensor can measure are unknown in every command. The
+# machines
+# are file trees, see tests/machine.py. Prints TAP. SPDX-License-Identifier: MIT
 import csv
 import io
 import json
@@ -17,7 +18,7 @@ IMPOSSIBLE = {"temp1_input": "2112000", "temp2_input": "-256000", "temp3_input":
 
 
 def gpu(m, files, driver="amdgpu", pdev=AMD):
-    """A GPU with a hwmon chip that has these files."""
+    """Makes a GPU with a hwmon chip that has these files."""
     dev = m.device(driver, pdev)
     for name, text in {"name": driver, **files}.items():
         m.write(f"{dev}/hwmon/hwmon3/{name}", text + "\n")
@@ -27,7 +28,7 @@ def gpu(m, files, driver="amdgpu", pdev=AMD):
 
 
 def chip(m, number, files):
-    """A hwmon chip that is not a GPU's."""
+    """Makes a hwmon chip that does not belong to a GPU."""
     for name, text in {"name": "chip", **files}.items():
         m.write(f"sys/class/hwmon/hwmon{number}/{name}", text + "\n")
 
@@ -47,7 +48,7 @@ def _(m):
     check("2112" not in line and "4290" not in line and "65535" not in line, f"line: {line!r}")
 
 
-@test("devices: values without a fault have no column of implausible readings")
+@test("devices: without implausible readings there is no column for them")
 def _(m):
     gpu(m, {"temp1_input": "61000", "power1_input": "300000000"})
     r = m.json()[0]
@@ -64,7 +65,7 @@ def _(m):
        ({"temp1": None, "temp2": 120.0}, {"power1": None, "power2": 450.0}, {"fan1": None, "fan2": 3500}), "values")
 
 
-@test("check: an impossible reading raises no alarm")
+@test("check: an impossible reading raises no alert")
 def _(m):
     gpu(m, IMPOSSIBLE)
     r = m.run("check", "-m", "temp", "-w", "90", "-c", "95")
@@ -110,7 +111,7 @@ def joules(values):
 
 
 def powers(m, values):
-    """Mean power in W and energy in J of samples once per second; values: readings in J."""
+    """Returns mean power in W and energy in J of one sample per second; values: readings in J."""
     chan = gpu(m, {"energy1_input": str(joules(values[:1])[0])}, "i915", I915)
     steps = [lambda v=v: rewrite(m.path(chan, "energy1_input"), f"{v}\n") for v in joules(values[1:])]
     samples = m.live(steps=steps, interval=1)
@@ -121,24 +122,24 @@ def watts(got):
     return [None if p is None else round(p) for p, _e in got]
 
 
-@test("energy: a counter that dips once has its true power before and after")
+@test("energy: a counter that dips once has one unknown power, and correct values before and after")
 def _(m):
     got = powers(m, [22543309, 22543361, 200, 22543465, 22543517])
     eq(watts(got), [52, None, 52, 52], "power")
     eq([e for _p, e in got], [22543361, None, 22543465, 22543517], "energy")
 
 
-@test("energy: a counter that was restarted has one interval without power")
+@test("energy: a counter that restarts has one interval without power")
 def _(m):
     eq(watts(powers(m, [22543309, 22543361, 30, 82, 134])), [52, None, 52, 52], "power")
 
 
-@test("energy: a step of 2^32 units of 2^-14 J is no power")
+@test("energy: a step of 2^32 units of 2^-14 J is not taken as power")
 def _(m):
     eq(watts(powers(m, [22543309, 22543361, 22805557, 22805609])), [52, None, 52], "power")
 
 
-@test("energy: from run to run, one interval with a restart is unknown")
+@test("energy: with --state the power of an interval with a restart is unknown")
 def _(m):
     chan = gpu(m, {"energy1_input": "1000000000"}, "i915", I915)
     got = []

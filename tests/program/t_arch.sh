@@ -1,8 +1,9 @@
 #!/bin/sh
 # shellcheck disable=SC2317,SC2154,SC1091,SC2016,SC2034 # functions are called through check(), rows are read into words
-# t_arch.sh PROG: the architectures other than this machine's own, under qemu-user. Each program is
-# static and builds without a warning, and golden files equal its output; on some architectures (see
-# suite.sh) the unit tests pass. ARCHS="NAME...": only these architectures, but with their unit tests.
+# t_arch.sh PROG: architectures other than that of this machine, under qemu-user. Each program is
+# static and builds without a warning, and its output equals golden files; on some architectures
+# (see suite.sh) the unit tests pass. ARCHS="NAME...": tests only these architectures, with unit
+# tests.
 prog=$(realpath "$1") || exit 1
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
@@ -58,11 +59,11 @@ report_arch() {
 	fi
 	check "$a: $(grep -c '^ok' "$dir/golden.tap") golden files are reproduced" golden
 	if [ -e "$dir/wide.tap" ]; then
-		check "$a: numbers, offsets and sizes above 32 bits" wide
+		check "$a: numbers, offsets and sizes above 32 bits are correct" wide
 	fi
 	if [ -d "$dir/outside" ]; then
-		check "$a: $(cat "$dir"/outside/*.tap | grep -c '^ok') tests of the program, on a 64-bit kernel" outside
-		check "$a: files above 4 GiB have the native results" large
+		check "$a: $(cat "$dir"/outside/*.tap | grep -c '^ok') tests of the program pass on a 64-bit kernel" outside
+		check "$a: files above 4 GiB give the same results as on this machine" large
 	fi
 	[ "$bad" = 0 ] && good=$((good + 1))
 	bad=$((bad | was))

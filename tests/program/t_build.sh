@@ -1,6 +1,6 @@
 #!/bin/sh
 # shellcheck disable=SC2317,SC2012,SC2086,SC2154,SC1091 # functions are called through check()
-# t_build.sh PROG: tests what the Makefile promises for the program and its targets.
+# t_build.sh PROG: tests the targets of the Makefile and their results.
 root=$(pwd)
 . "$root/tests/tap.sh"
 copy() {
@@ -13,7 +13,7 @@ same_builds() {
 		make -C "$tmp/a" >"$tmp/build.log" 2>&1 && make -C "$tmp/b/deeper/still" >/dev/null 2>&1 &&
 		cmp "$tmp/a/gpustat" "$tmp/b/deeper/still/gpustat" && cp -a "$tmp/a" "$tmp/built"
 }
-# A string that fills its char[N] has no NUL, and C compilers accept this silently.
+# Fails if a string fills its char[N] without a NUL, which C compilers accept silently.
 names_end() {
 	cd "$root" || return 1
 	for f in ./*.c $(find sources views commands perfmon -name '*.c'); do
@@ -21,7 +21,7 @@ names_end() {
 	done | grep 'error:\|too long for C++' && return 1
 	echo 'char a[2] = "ab";' | gcc -fsyntax-only -Wc++-compat -x c - 2>&1 | grep -q 'too long for C++'
 }
-# A source that breaks both rules is found.
+# Also tests that a source that breaks both rules is found.
 calls_down() {
 	cd "$tmp/built" && tests/lint/report -c || return 1
 	echo 'int cmd_live(void); int up(void); int up(void) { return cmd_live(); }' >sources/os/up.c &&
@@ -46,7 +46,7 @@ installs() {
 		[ -f "$tmp/d/usr/share/man/man1/gpustat.1" ] &&
 		make -C "$tmp/a" install-strip DESTDIR="$tmp/e" BINDIR=/sbin MANDIR=/man PROG=gs &&
 		[ -f "$tmp/e/man/man1/gs.1" ] && ! nm "$tmp/e/sbin/gs" 2>/dev/null | grep -q . || return 1
-	# With another PROG, every file has that name; without, the default name.
+	# With another PROG, every file has that name; otherwise the default name.
 	grep -q '^\.Nm gs$' "$tmp/e/man/man1/gs.1" && ! grep -q '^\.Nm gpustat$' "$tmp/e/man/man1/gs.1" &&
 		cmp gpustat.1 "$tmp/d/usr/share/man/man1/gpustat.1" && "$tmp/e/sbin/gs" -V | grep -q '^gpustat ' &&
 		grep -q '^complete -F _gs gs$' "$tmp/e/usr/local/share/bash-completion/completions/gs" &&
@@ -68,7 +68,7 @@ setcap cap_sys_ptrace+ep $tmp/d/b/gs" ] &&
 		make -C "$tmp/a" -n setcap PERFMON=1 DESTDIR="$tmp/d" BINDIR=/b >"$tmp/o" && grep -q "^chown root:gpustat $tmp/d/b/gpustat " "$tmp/o" &&
 		grep -qx "setcap cap_sys_ptrace,cap_perfmon+ep $tmp/d/b/gpustat" "$tmp/o"
 }
-# Without a group that exists, or with an unknown variant, nothing of the file is changed.
+# Without an existing group, or with an unknown variant, the file is not changed.
 caps_refused() {
 	mkdir -p "$tmp/caps" && cp /bin/true "$tmp/caps/gs" && chmod 755 "$tmp/caps/gs" || return 1
 	for args in GROUP= GROUP=no-such-group 'GROUP=root PERFMON=yes'; do
@@ -80,7 +80,7 @@ caps_refused() {
 		esac
 	done
 }
-# Nobody, who is not in the group, may not run the file: not even with the capabilities that it had.
+# User nobody, who is not in the group, may not run the file even with the earlier capabilities.
 sets_caps() {
 	f=$tmp/d/usr/bin/gpustat gid=$(getent group daemon | cut -d: -f3)
 	for try in ' cap_sys_ptrace=ep' '1 cap_sys_ptrace,cap_perfmon=ep'; do
@@ -93,11 +93,11 @@ user_flags() {
 		make CFLAGS='-O0 -DUSER_FLAG' CPPFLAGS=-DCPP_FLAG LDFLAGS=-Wl,-z,nognustack UAPI=/usr/include >"$tmp/o" &&
 		grep -q -e '-O0 -DUSER_FLAG' "$tmp/o" && grep -q -e -DCPP_FLAG "$tmp/o" &&
 		grep -q -e -Wl,-z,nognustack "$tmp/o" && "$root/tests/static" ./gpustat || return 1
-	# Flags of the environment are used as well, and ours come before them.
+	# Flags of the environment are used too; those of the Makefile come before them.
 	make clean && CFLAGS='-O1 -DUSER_FLAG' LDFLAGS=-Wl,-z,nognustack make -n >"$tmp/o" &&
 		grep -q -e '-fno-ident -O1 -DUSER_FLAG' "$tmp/o" && grep -q -e '-Wl,--build-id=none -Wl,-z,nognustack' "$tmp/o"
 }
-# The Makefile tests which flags CC supports only if something is compiled, and only once.
+# The Makefile tests the flags of CC only if something is compiled, and only once.
 asks_once() {
 	printf '#!/bin/sh\necho "$*" >>"%s"\nexec musl-gcc "$@"\n' "$tmp/asked" >"$tmp/asker" && chmod +x "$tmp/asker" &&
 		cd "$tmp/a" && rm -f counters.o gpustat.o && make CC="$tmp/asker" counters.o gpustat.o || return 1
@@ -122,8 +122,8 @@ END
 	chmod +x "$tmp/cc" && cd "$tmp/a" && make clean && make -s CC="$tmp/cc" STATIC=-static-pie CFLAGS='-Os -fPIE' &&
 		readelf -hW gpustat | grep -q 'Type: *DYN' && ! readelf -lW gpustat | grep -q INTERP && ./gpustat -V
 }
-# With one built-in metric file, with two, and without any again, all in one folder.
-# With the public metric files, or without ../shared with those of tests/oa/gen_metrics.py.
+# Builds with one metric file, with two, and without any again, all in one folder. The files are the
+# public ones, or without ../shared those of tests/oa/gen_metrics.py.
 built_in() {
 	mkdir "$tmp/xml" && if [ -e "$oa/metrics-xml.tar.xz" ]; then
 		tar -xJf "$oa/metrics-xml.tar.xz" -C "$tmp/xml" && cp "$oa/rec/tgl_ctx.rec" "$tmp/"
@@ -155,7 +155,7 @@ dists() {
 
 manual_clean() { cd "$root" && mandoc -Tlint -Wwarning gpustat.1 docs/gpustat-*.1; }
 check 'two builds in two folders are identical' same_builds
-check "a room calls only itself and rooms above it in HACKING.md's map, a command no other one; each source has a unit test" calls_down
+check "a folder calls only itself and folders above it in HACKING.md's map, and a command no other command; each source has a unit test" calls_down
 check 'gcc prints no warning' quiet_gcc
 check 'each string in a table of char arrays ends with a NUL' names_end
 if command -v clang >/dev/null; then
@@ -171,9 +171,9 @@ if [ "$(id -u)" = 0 ] && command -v setcap >/dev/null && cp /bin/true "$tmp/true
 else
 	skip 'make setcap sets the file capabilities, for members of the group only' 'needs root, and a folder that keeps attributes'
 fi
-check "the CFLAGS CPPFLAGS LDFLAGS and UAPI of the caller are used; make clean works" user_flags
+check "CFLAGS CPPFLAGS LDFLAGS and UAPI of the caller are used; make clean works" user_flags
 check 'the flags of a compiler are tested once, and only to compile' asks_once
-check 'a compiler that does not target musl: the message names the package' names_package
+check 'the message about a compiler that does not target musl names the package' names_package
 if [ -e "/usr/lib/$(uname -m)-linux-musl/rcrt1.o" ]; then
 	check 'make STATIC=-static-pie builds a static PIE' static_pie
 else

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# t_consumers.py PROG - passes the output to the programs that it is meant for: promtool,
+# t_consumers.py PROG - passes the output to the programs that it is made for: promtool,
 # node_exporter and prometheus, influxd, collectd, carbon-cache, strict readers of JSON and CSV.
-# Each is the real program, started on loopback in its own folder, and queried for what it received.
-# Prints TAP; exit 0 if all tests pass. ONLY=TEXT in the environment: only the tests with TEXT in
-# their names. TIMES=1: how long each took.
+# Each is the real program, started on loopback in a separate folder, and queried for the data that
+# it received. Prints TAP; exit 0 if all tests pass. ONLY=TEXT in the environment: only the tests
+# with TEXT in their names. TIMES=1: prints the time of each.
 # SPDX-License-Identifier: MIT
 import os
 import sys

@@ -1,7 +1,7 @@
 #!/bin/sh
-# t_cost.sh PROG: the cost of monitoring and counting, in figures that do not depend on clocks or
-# other programs: system calls, pages, instructions, bytes. A change that makes the program more
-# expensive fails here; tests/bench/run measures times.
+# t_cost.sh PROG: limits of the cost of monitoring and counting, in figures that do not depend on
+# clocks or other programs: system calls, pages, instructions, bytes. A change that makes the
+# program more expensive fails here; tests/bench/run measures times.
 prog=$(realpath "$1") || exit 1
 cd "${0%/*}/../.." || exit 1
 bench=$PWD/tests/bench
@@ -9,7 +9,7 @@ tmp=$(mktemp -d) || exit 1
 mem=$(mktemp -d -p /dev/shm 2>/dev/null)
 trap 'rm -rf "$tmp" "$mem"' EXIT
 trap 'exit 1' HUP INT TERM
-stripped() { # FOLDER: copies the stripped program there, and checks that the file system allows it to run
+stripped() { # FOLDER: copies the stripped program there; fails if it cannot be run there
 	{ strip -o "$1/gpustat" "$prog" 2>/dev/null || cp "$prog" "$1/gpustat"; } && "$1/gpustat" --help >/dev/null 2>&1
 }
 [ -n "$mem" ] && stripped "$mem" || { rm -rf "$mem" && mem=$(mktemp -d) && stripped "$mem"; } || exit 1
@@ -35,15 +35,15 @@ denied() {
 	"$prog" stat "$@" >"$tmp/log" 2>&1
 	[ $? = 4 ]
 }
-# instructions COMMAND...: the number of instructions of a run.
+# instructions COMMAND...: prints the number of instructions of a run.
 instructions() {
 	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" 2>&1 >/dev/null |
 		sed -n 's/.*Collected : \([0-9]*\)$/\1/p'
 }
 
-# resident BOUND NAME COMMAND...: the median of five runs of the stripped program. It runs from a
-# file system in memory if there is one, because otherwise the number of mapped pages depends on the
-# page cache.
+# resident BOUND NAME COMMAND...: tests the median of five runs of the stripped program. It runs
+# from a file system in memory if there is one, because otherwise the number of mapped pages depends
+# on the page cache.
 resident() {
 	bound=$1 name=$2
 	shift 2
@@ -72,15 +72,14 @@ counting() {
 		if denied -a -e cpu-clock -c 1 -I 10; then
 			skip 'system calls per sample' 'all CPUs may not be counted here'
 		else
-			# A wait, a write, and a read for each CPU; two more may be needed for the
-			# clock.
+			# A wait, a write, and one read for each CPU; the clock may need two more.
 			few=$("$bench/calls" "$prog" stat -a -e "$events" -I 10 -c 10)
 			many=$("$bench/calls" "$prog" stat -a -e "$events" -I 10 -c 60)
 			at_most $((4 + $(getconf _NPROCESSORS_ONLN))) $(((many - few + 49) / 50)) 'system calls per sample'
 		fi
 	fi
 
-	# A twentieth of perf's 13 000 KiB. 548 of 688 are pages of the file, which the kernel maps 64 KiB at a time.
+	# A twentieth of perf's 13 000 KiB. 548 KiB of the measured 688 are pages of the file, which the kernel maps 64 KiB at a time.
 	resident 700 'KiB resident while a command is counted' stat -e task-clock ./nothing
 
 	if ! command -v valgrind >/dev/null; then
@@ -88,15 +87,15 @@ counting() {
 	elif denied -C 0 -e cpu-clock -c 1 -I 10; then
 		skip 'instructions per sample' 'a CPU may not be counted here'
 	else
-		# For one CPU, so that the figure is the same on any machine; the bound is 30 %
-		# above the 37575 that were measured when this test was written.
+			# Measured on one CPU, so that the figure is the same on any machine; the bound is
+			# 30 % above 37575, the figure at the time of writing.
 		few=$(instructions "$prog" stat -C 0 -e "$events" -I 10 -c 10)
 		many=$(instructions "$prog" stat -C 0 -e "$events" -I 10 -c 110)
 		at_most 48900 $(((many - few) / 100)) 'instructions per sample of four events'
 	fi
 }
 
-# per COMMAND TOOL NAME UNITS BOUND ARGUMENTS: the difference of COMMAND's figure for two
+# per COMMAND TOOL NAME UNITS BOUND ARGUMENTS: tests the difference of COMMAND's figures for two
 # recordings, divided by the difference of their units.
 per() {
 	if ! command -v "$2" >/dev/null; then
@@ -107,7 +106,8 @@ per() {
 	{ low=$("$1" "$prog" oa --replay "$tmp/few" $6) high=$("$1" "$prog" oa --replay "$tmp/many" $6); }
 	at_most "$5" $(((high - low + $4 - 1) / $4)) "$3"
 }
-# The cost of one report of a recording: the difference of two recordings, without start and exit.
+# Tests the cost of one report of a recording: the difference of two recordings excludes start and
+# exit.
 replaying() {
 	oa=../shared/oa
 	if ! [ -e "$oa/gen_recording.py" ]; then
@@ -139,12 +139,12 @@ trees=$(realpath "$trees")
 text=$trees/amdgpu/proc/3456/fdinfo/21
 gpu="--sys $trees/amdgpu/sys"
 
-# between FEW MANY UNITS BOUND NAME: the difference of two figures, divided by the difference of
-# their units.
+# between FEW MANY UNITS BOUND NAME: tests the difference of two figures, divided by the difference
+# of their units.
 between() {
 	at_most "$4" $((($2 - $1 + $3 - 1) / $3)) "$5"
 }
-# A machine without a GPU: this one, or one with an empty /sys.
+# The machine without a GPU is this one, or one with an empty /sys.
 without() {
 	none=
 	if [ -n "$(ls /sys/class/drm /sys/class/accel 2>/dev/null)" ]; then
@@ -157,8 +157,8 @@ without() {
 	# shellcheck disable=SC2086
 	resident 540 'KiB resident without a client' $none
 }
-# samples N OPTIONS...: the system calls of N samples. --sweep has a fixed number, because its
-# default depends on a clock.
+# samples N OPTIONS...: prints the system calls of N samples. --sweep has a fixed number, because
+# its default depends on a clock.
 samples() {
 	times=$1
 	shift
@@ -175,15 +175,15 @@ quiet() {
 		between "$few" "$more" 20 250 'system calls per quiet sample, 150 clients of 505 processes'
 		at_small=$(((more - few) / 20))
 		few=$(samples 5 $bare $large) more=$(samples 15 $bare $large)
-		between "$few" "$more" 10 $((at_small + at_small / 5)) 'the same with 2 000 processes and 40 000 descriptors'
+		between "$few" "$more" 10 $((at_small + at_small / 5)) 'system calls per quiet sample, 150 clients of 2 000 processes with 40 000 descriptors'
 		few=$(samples 5 $bare $many) more=$(samples 15 $bare $many)
 		between "$few" "$more" 10 1150 'system calls per quiet sample of 1 000 clients'
 		few=$(samples 5 $gpu $small) more=$(samples 25 $gpu $small)
-		# A Radeon has 47 files that change: one call for each, after they were opened.
+		# A Radeon has 47 files with changing values: one call for each, because they remain open.
 		between "$few" "$more" 20 $((at_small + 60)) 'system calls per quiet sample, with the sensors of a Radeon'
 	}
 }
-# One full scan of /proc, then each client; a bare scan is measured for comparison.
+# One full scan of /proc, then a reading of each client; a bare scan is measured for comparison.
 one_look() {
 	look="$prog $gpu -w 1ms --proc"
 	# shellcheck disable=SC2086
@@ -195,8 +195,8 @@ one_look() {
 	# 4 were measured when this test was written; a fifth one is allowed for other kernels.
 	between "$few" "$more" 150 5 'system calls of one full scan per client'
 }
-# run_of SAMPLES BUSY: the instructions of that many samples of 150 clients, of which BUSY are
-# working.
+# run_of SAMPLES BUSY: prints the instructions of this number of samples of 150 clients, of which
+# BUSY are working.
 run_of() {
 	# shellcheck disable=SC2086
 	"$tmp/stir" "$tmp/t/few" "$1" "$2" 0 valgrind --tool=callgrind --callgrind-out-file=/dev/null \
@@ -210,7 +210,7 @@ reading() {
 	few=$(run_of 3 150) more=$(run_of 8 150)
 	between "$few" "$more" 750 58600 'instructions per sample for each working client'
 }
-# The difference between eleven repetitions over the same bytes and one.
+# Tests the difference between eleven repetitions over the same bytes and one.
 per_byte() { # BOUND NAME PROGRAM ARGUMENTS...
 	bound=$1 name=$2 p=$3
 	shift 3
@@ -218,7 +218,7 @@ per_byte() { # BOUND NAME PROGRAM ARGUMENTS...
 	few=$(instructions "$p" 1 "$@") more=$(instructions "$p" 11 "$@")
 	between "$few" "$more" $((bytes / 100)) "$bound" "instructions per 1 000 bytes $name"
 }
-# per_record BOUND FORMAT: the instructions for each of 300 clients, with its record.
+# per_record BOUND FORMAT: tests the instructions for each of 300 clients with its record.
 per_record() {
 	few=$(instructions "$tmp/format" 1 client "$2" 8 300 "$text") more=$(instructions "$tmp/format" 6 client "$2" 8 300 "$text")
 	between "$few" "$more" 1500 "$1" "instructions per client in $2"
@@ -269,19 +269,18 @@ watching() {
 	fi
 }
 
-# The cost of starting a command: it initializes only the providers of the counters that it was
-# asked for.
+# The cost of starting a command, which initializes only the providers of the requested counters.
 looking() {
 	if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
 		skip 'system calls of commands with named counters' 'strace may not trace here'
 		return
 	fi
 	set -- --proc tests/trees/host/proc --sys tests/trees/host/sys -w 10ms
-	# A third above the figures when this test was written: 139, 113 and 49. 11 of them resolve
-	# links in the folders of named roots, and 4 query privileges. All counters took 177 on this
-	# small machine. One perf event uses nine tables, each with one call.
+	# A third above the figures when this test was written: 139, 113 and 49. 11 of the calls resolve
+	# links in the folders of given roots, and 4 query privileges. All counters took 177 calls on
+	# this small machine. One perf event uses nine tables, each with one call.
 	at_most 185 "$("$bench/calls" "$prog" host "$@")" 'system calls of host'
-	# Three more look at the end of a file that is appended to.
+	# Three more calls read the end of a file that is appended to.
 	at_most 153 "$("$bench/calls" "$prog" counters "$@" host/cpu/all/util)" 'system calls of one counter of the host'
 	at_most 76 "$("$bench/calls" "$prog" counters "$@" perf/software/all/cs)" 'system calls of one perf event'
 	few=$("$bench/calls" "$prog" counters "$@" 'GPU 0 utilization' 10ms 5)

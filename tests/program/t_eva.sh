@@ -22,7 +22,7 @@ else
 	skip 'the proofs of Eva' 'needs package frama-c-base'
 fi
 
-# With the program's functions, where Eva has models of them.
+# Compiles a harness with the functions of the program that Eva replaces by models.
 sanitize='-std=c11 -D_GNU_SOURCE -I. -Iinclude -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all'
 library() {
 	for s in parse.c perfstream.c counters.c sources/os/tables.c sources/perf/tpfields.c sources/device/gpumetrics.c sources/device/nvidiadecode.c sources/oa/oadevice.c sources/oa/oabasic.c sources/oa/oametrics.c views/*.c; do
@@ -39,7 +39,7 @@ if echo 'int main(void) { return 0; }' | gcc -fsanitize=address,undefined -o "$t
 	library
 	for f in tests/eva/*.c; do
 		f=${f##*/}
-		check "${f%.c} has right results with random values" random "${f%.c}"
+		check "${f%.c} has the expected results with random values" random "${f%.c}"
 	done
 else
 	skip 'the harnesses with random values' 'gcc has no sanitizers here'
@@ -49,8 +49,8 @@ memory() {
 		tests/eva/parse_put.c parse.c && "$tmp/memory"
 }
 if echo 'int main(void) { return 0; }' | clang -fsanitize=memory -o "$tmp/a" -x c - 2>/dev/null && "$tmp/a"; then
-	check 'parse_put: only bytes that were written are read' memory
+	check 'parse_put: reads only bytes that were written' memory
 else
-	skip 'parse_put: only bytes that were written are read' 'needs package clang'
+	skip 'parse_put: reads only bytes that were written' 'needs package clang'
 fi
 finish

@@ -1,7 +1,8 @@
 #!/bin/sh
 # shellcheck disable=SC2317,SC1091,SC2154,SC2086,SC2013 # functions are called through check(); words
 # t_features.sh PROG: make WITHOUT="..." and SMALL=1 leave out exactly the named features, and the
-# program reports this: without each feature in turn, and a large part of the tests with SMALL=1.
+# program reports this. Tests builds without each feature in turn, and with SMALL=1 a large part of
+# the tests.
 prog=$(realpath "$1") || exit 1
 # A make that calls this script passes its own variables on.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS WITHOUT SMALL
@@ -104,7 +105,7 @@ cross_line() {
 		file build/arm64/gpustat | grep -q 'ARM aarch64.*statically linked' && qemu-aarch64-static build/arm64/gpustat -V
 }
 
-check 'the names of features in the tables equal those in the Makefile' names
+check 'features have the same names in the tables and in the Makefile' names
 check 'an unknown feature is an error that names it' unknown
 check 'WITHOUT=all builds without a warning' build all WITHOUT=all -j2
 if [ "$(uname -m)" = x86_64 ]; then

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# t_mutate.py PROG - tests/mutate: which faults it finds in a text, and that the unit tests in C notice
-# ten of them in some sources; make mutate tries 300 in all sources, with all tests. SPDX-License-Identifier: MIT
+# t_mutate.py PROG - tests/mutate: the faults that it finds in a text; and the unit tests in C
+# notice ten of them in some sources. make mutate tries 300 in all sources, with all tests.
+# SPDX-License-Identifier: MIT
 import importlib.machinery
 import importlib.util
 import os
@@ -18,7 +19,7 @@ loader = importlib.machinery.SourceFileLoader("mutate", os.path.join(HERE, "muta
 mutate = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutate", loader))
 loader.exec_module(mutate)
 
-# Small sources with unit tests that take less than a second. All of it takes half a minute of CPU time.
+# Small sources with unit tests that take less than a second; ten faults take half a minute of CPU time.
 FILES = ["sources/drm/kfd.c", "sources/drm/processes.c", "commands/shared/ticks.c", "views/summary.c", "sources/os/tree.c"]
 TEXTS = (
     ("if (a < b)", {("<=", "comparison")}),
@@ -43,7 +44,7 @@ def texts():
         got = {(new, kind) for _, _, new, kind in mutate.places(text)}
         if got != want:
             wrong.append(f"{text}: {got}")
-    tap.report(not wrong, "the faults of a text", *wrong)
+    tap.report(not wrong, "the expected faults of each text are found", *wrong)
 
 
 def chosen():
@@ -51,8 +52,8 @@ def chosen():
     names = [f.name for f in faults]
     first = sorted(faults, key=lambda f: mutate.order(1, f))[:1000]
     kinds = {f.kind for f in first}
-    tap.report(len(names) == len(set(names)), "each fault has a name of its own")
-    tap.report(kinds == {"comparison", "constant", "unit", "sign", "removed call"}, "the first faults are of all kinds", kinds)
+    tap.report(len(names) == len(set(names)), "the names of faults are unique")
+    tap.report(kinds == {"comparison", "constant", "unit", "sign", "removed call"}, "the first thousand faults are of all kinds", kinds)
     empty = [name for name, why in mutate.judged().items() if not why]
     tap.report(mutate.judged() and not empty, "tests/mutants: each fault has a reason", *empty)
 
@@ -62,13 +63,13 @@ def tried():
                          check=False, timeout=500)
     said = ran.stdout.decode(errors="replace")
     total = re.search(r"^10 faults, \d+ caught", said, re.M)
-    tap.report(ran.returncode == 0 and total, "ten faults in small sources: the unit tests notice them", *said.splitlines())
+    tap.report(ran.returncode == 0 and total, "the unit tests notice ten faults in small sources", *said.splitlines())
 
 
 texts()
 chosen()
 if shutil.which(os.environ.get("PLAIN", "musl-gcc").split()[0]) is None:
-    tap.skip("ten faults in small sources: the unit tests notice them", "needs package musl-tools")
+    tap.skip("the unit tests notice ten faults in small sources", "needs package musl-tools")
 else:
     tried()
 tap.finish()

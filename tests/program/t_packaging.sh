@@ -54,7 +54,7 @@ openwrt() {
 	make -n -f "$c/openwrt/Makefile" TOPDIR="$tmp/ow" INCLUDE_DIR="$tmp/ow" INSTALL_DIR='install -d' INSTALL_BIN=install \
 		PKG_BUILD_DIR=/b >"$tmp/ow/out" 2>&1 && printf '%s\n' 'install -d /to/usr/bin' 'install /b/gpustat /to/usr/bin/' | cmp - "$tmp/ow/out"
 }
-# The recipe contains only assignments and shell functions; its license checksum is that of LICENSE.
+# The recipe must contain only assignments and shell functions, and the checksum of LICENSE.
 yocto() {
 	bb=$c/yocto/gpustat_$version.bb
 	grep -q "md5=$(md5sum <LICENSE | cut -d' ' -f1)\"" "$bb" &&
@@ -62,7 +62,7 @@ yocto() {
 		sed -n '/^do_.*() {$/,/^}$/{s/\${/${x/g;p}' "$bb" | sh -n &&
 		for v in SUMMARY LICENSE LIC_FILES_CHKSUM SRC_URI EXTRA_OEMAKE; do grep -q "^$v = " "$bb" || return 1; done
 }
-# All of them list the existing features, in the same order; Yocto has an option for each.
+# All recipes list the existing features, in the same order; Yocto has an option for each.
 features() {
 	all=$(make -s features) && for f in openwrt buildroot; do
 		sed -n '/Any of:/,/kmsg/p' "$c/$f/Config.in" | tr -s ' \t\n' ' ' | grep -qF "Any of: $all" || { echo "$f"; return 1; }
@@ -123,7 +123,7 @@ deb_removed() {
 	done <"$tmp/had" && [ ! -e /usr/share/doc/gpustat-static ]
 }
 
-# The engine time of a device in a text file.
+# Prints the engine time of a device in a text file.
 total() { sed -n 's/^gpustat_engine_busy_seconds_total{dev="card0",engine="render"} //p' "$1"; }
 # Runs the lines of cron.d as cron does, on a machine with GPUs: they write their files and print
 # nothing. Between two runs a client exits, and its engine time must stay in the totals.
@@ -154,7 +154,8 @@ units_verify() {
 	# The packages create a group gpustat: systemd creates no user of that name then.
 	! grep -hE '^((ProtectProc|ProcSubset|PrivateDevices)=|User=gpustat$)' "$c"/systemd/*
 }
-# As with DynamicUser=: another user, with only the unit's capabilities of root, as ambient ones.
+# As with DynamicUser=, the command runs as another user, with only the unit's capabilities of root,
+# as ambient ones.
 units_run() {
 	caps=$(sed -n 's/^CapabilityBoundingSet=//p' "$c/systemd/gpustat-textfile.service")
 	[ "$caps" = "$(sed -n 's/^AmbientCapabilities=//p' "$c/systemd/gpustat-textfile.service")" ] || return 1
@@ -191,8 +192,8 @@ units_http() {
 	END
 }
 
-# A virtual machine: the initramfs of Debian's kernel with the hook, a display adapter, and a test
-# script.
+# Builds a virtual machine with the initramfs of Debian's kernel and the hook, a display adapter,
+# and a test script.
 kernel() { for k in /lib/modules/*/kernel; do v=${k%/kernel} v=${v##*/} && [ -e "/boot/vmlinuz-$v" ] && echo "$v"; done | sort -V | tail -n 1; }
 initramfs() {
 	d=$tmp/conf
@@ -269,7 +270,8 @@ check 'Yocto: the recipe has valid assignments and functions' yocto
 check 'Buildroot, OpenWrt and Yocto list the same features as the Makefile' features
 check 'the hooks of initramfs-tools, dracut and mkinitcpio are valid scripts' scripts
 
-# try PROGRAM PACKAGE NAME COMMAND: a test that requires a program, root, and our package installed.
+# try PROGRAM PACKAGE NAME COMMAND: runs a test that requires a program, root, and the installed
+# package.
 try() {
 	command -v "$1" >/dev/null || [ -e "$1" ] || { skip "$3" "needs package $2"; return; }
 	shift 2

@@ -1,10 +1,10 @@
 #!/bin/sh
-# t_plain.sh PROG: each unit test in C, built with the program's compiler and linked with its objects,
-# prints the same as with the sanitizers.
+# t_plain.sh PROG: each unit test in C, built with the program's compiler and linked with its
+# objects, must print the same as with the sanitizers.
 # shellcheck disable=SC2317,SC1091,SC2154 # functions are called through check(); tap.sh sets $tmp
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
-# Some tests read their files as another user, too.
+# Some tests also read their files as another user.
 chmod 755 "$tmp"
 same() { # NAME
 	tests/unit "$1" "$tmp/$1" . "${PLAIN:-musl-gcc}" -static -Os || return 1

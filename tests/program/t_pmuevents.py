@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# t_pmuevents.py PROG - contrib/pmu-events: tables of events, written by hand in perf's format, as a
-# file for --pmu-file, which the program then reads. Prints TAP. SPDX-License-Identifier: MIT
+# t_pmuevents.py PROG - contrib/pmu-events converts hand-written tables of events in perf's format
+# into
+# a file for --pmu-file, which the program then reads. Prints TAP. SPDX-License-Identifier: MIT
 import json
 import os
 import subprocess
@@ -62,23 +63,23 @@ def main():
         put("cpu/odd.json", {"EventName": "X"})
         put("std/all.json", STANDARD)
         code, out, err = run(CONVERT, f"{top}/cpu", f"{top}/std")
-        report((code, out) == (0, WANT), "the tables of a CPU", code, out, err)
-        report(err == "pmu-events: 4 events have no code and are left out\n", "what is left out is counted", code, "", err)
+        report((code, out) == (0, WANT), "the tables of a CPU are converted", code, out, err)
+        report(err == "pmu-events: 4 events have no code and are left out\n", "events that are left out are counted in a message", code, "", err)
         put("events", out)
         names = [x.split()[0] for x in WANT.splitlines()[1:]]
         code, out, err = run(PROG, "events", "--sys", f"{HERE}/pmus/intel", "--pmu-file", f"{top}/events", "--resolve", "--",
                              ",".join(names[1:4]))
         want = ["loads.slow type=4 config=0x1cd config1=0x80 config2=0", "slots.issued type=4 config=0x10e config1=0 config2=0",
                 "stalls.none type=4 config=0x284010e config1=0 config2=0"]
-        report((code, out.splitlines(), err) == (0, want, ""), "the program reads them", code, out, err)
+        report((code, out.splitlines(), err) == (0, want, ""), "the program resolves the converted events", code, out, err)
         code, out, err = run(PROG, "events", "--sys", f"{HERE}/pmus/intel", "--pmu-file", f"{top}/events", "--resolve", "--",
                              "cas.read:u")
-        report(code == 0 and out and all(" config=0x304 " in x for x in out.splitlines()), "of all instances of an uncore PMU",
+        report(code == 0 and out and all(" config=0x304 " in x for x in out.splitlines()), "an event of an uncore PMU is resolved for all instances",
                code, out, err)
         code, out, err = run(CONVERT, "--pmu", "armv8_x", f"{top}/cpu", f"{top}/std")
         report(code == 0 and "\nstd_one armv8_x/event=0x11/\n" in out, "another PMU", code, out, err)
         code, out, err = run(CONVERT, f"{top}/std/none")
-        report(code == 1 and not out, "a folder that does not exist", code, out, "")
+        report(code == 1 and not out, "a folder that does not exist is an error", code, out, "")
         put("empty/a.json", [])
         code, out, err = run(CONVERT, f"{top}/empty")
         report(code == 1, "no event", code, out, err)

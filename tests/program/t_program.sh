@@ -11,7 +11,7 @@ small() {
 	strip -o "$tmp/stripped" "$prog" && size=$(stat -c %s "$tmp/stripped") && echo "$size bytes" &&
 		[ "$size" -le $((kib * 1024)) ]
 }
-# tests/sanitized.mk keeps the warnings of each object; t_lint.sh asks more compilers.
+# tests/sanitized.mk keeps the warnings of each object; t_lint.sh uses more compilers.
 no_warning() {
 	make -s -C "$root" -f tests/sanitized.mk build/sanitized/program.a && n=$(find "$root/build/sanitized" -name '*.o' | wc -l) && [ "$n" -gt 100 ] &&
 		! find "$root/build/sanitized" -name '*.warnings' -size +0 | grep .

@@ -1,6 +1,7 @@
 #!/bin/sh
-# t_quantity.sh PROG: a quantity is one row of include/quantities.h. A copy of the sources gets a new
-# quantity (hwmon's humidity) and the row of sysfs.c that reads it; every format must show its value.
+# t_quantity.sh PROG: a quantity is one row of include/quantities.h. A copy of the sources gets a
+# new quantity (hwmon's humidity) and the row of sysfs.c that reads it; every format must show its
+# value.
 # shellcheck disable=SC2317,SC1091,SC2154,SC2086 # functions are called through check(); $roots is words
 cd "$(dirname "$0")/../.." || exit 1
 . tests/tap.sh
@@ -45,7 +46,7 @@ mkdir "$machine" && cp -r tests/trees/amdgpu/proc tests/trees/amdgpu/sys "$machi
 for chip in "$machine"/sys/class/drm/card0/device/hwmon/hwmon*; do
 	echo 43210 >"$chip/humidity1_input"
 done
-check 'a quantity is added by one row, and by the row that reads it' build
+check 'a quantity needs one row, and one row that reads it' build
 check 'json' shows json '"humidity":{"humidity1":43\.210*}'
 check 'csv' shows csv ',humidity,humidity1,43\.21$'
 check 'logfmt' shows logfmt ' humidity\.humidity1=43\.21'
@@ -57,8 +58,8 @@ check 'graphite' shows graphite 'card0\.humidity\.humidity1\.ratio 0\.4321 '
 check 'statsd' shows statsd 'card0\.humidity\.humidity1\.ratio:0\.4321|g'
 check 'collectd' shows collectd 'gpustat-card0/percent-humidity-humidity1" N:43\.21$'
 check 'kmsg' shows kmsg ' humidity\.humidity1=43\.21'
-check '-f help names it' helped
-check 'named counters' named
-check 'plot draws it' plotted
-check 'check compares it' checked
+check '-f help lists the quantity' helped
+check 'the quantity is a named counter' named
+check 'plot draws the quantity' plotted
+check 'check compares the quantity with a threshold' checked
 finish

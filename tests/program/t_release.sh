@@ -1,8 +1,9 @@
 #!/bin/sh
 # shellcheck disable=SC2317,SC1091,SC2154,SC2086,SC2013 # functions are called through check(); lists of words
-# t_release.sh PROG: make release. Two clones in two folders give the same bytes. Each archive has the
-# files that its README names, installs them into a folder, and its program prints a captured machine
-# as the golden file says, under qemu-user. NAMES="...": these programs, as of contrib/release.
+# t_release.sh PROG: make release. Two clones in two folders give the same bytes. Each archive
+# contains the files that its README names, and installs them into a folder; under qemu-user its
+# program prints the golden file of a captured machine. NAMES="...": only these programs of
+# contrib/release.
 root=$(pwd)
 # A make that calls this script passes its own variables on.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS ARCHS SOURCE_DATE_EPOCH
@@ -80,10 +81,10 @@ image() {
 check 'a name that does not exist: the message lists the names' unknown_name
 check 'missing packages: one line names all of them, and nothing is built' names_packages
 check "make release builds $names, and runs them" released a
-check 'the same in another folder' released long/path/b
-check 'both have the same bytes, and SHA256SUMS is right' same
+check 'make release builds and runs the programs in another folder' released long/path/b
+check 'both builds have the same bytes, and SHA256SUMS is correct' same
 for first in $names; do
-	check "$first: the archive installs what its README names, and setcap is that of the Makefile" installs "$first"
+	check "$first: the archive installs the files that its README names, and its target setcap is that of the Makefile" installs "$first"
 	check "$first: the installed program prints the golden file under qemu-user" runs "$first"
 done
 first=${names%% *}

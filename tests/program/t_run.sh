@@ -1,7 +1,7 @@
 #!/bin/sh
-# t_run.sh PROG: tests/run: each test has a level, each named test runs once, and an unknown name is an
-# error; why tests are skipped, failures, an interrupted run. These have tests of their own, in another
-# folder.
+# t_run.sh PROG: tests/run: each test has a level, each named test runs once, and an unknown name is
+# an error. Reasons for skipping, failures and an interrupted run are tested with other tests, in
+# another folder.
 # shellcheck disable=SC2317,SC1091,SC2154,SC2016 # functions are called through check(); scripts in quotes
 prog=$(realpath "$1") || exit 1
 cd "$(dirname "$0")/../.." || exit 1
@@ -18,7 +18,7 @@ once() {
 	[ "$(sed 's/ .*//' "$tmp/out" | grep '^t_' | sort | tr '\n' ' ')" = 't_map.py t_profile t_ring ' ] && grep -q ' passed, 0 failed, 0 skipped$' "$tmp/out"
 }
 
-# Another folder with tests/run and no tests.
+# Makes another folder with tests/run and no tests.
 tree=$tmp/tree
 mkdir -p "$tree/tests/room" && cp tests/run tests/skips tests/proof "$tree/tests/" && cp SECURITY.md "$tree/"
 write_test() { # NAME TEXT
@@ -26,7 +26,7 @@ write_test() { # NAME TEXT
 	printf '#!/bin/sh\n%s\n' "$2" >"$tree/tests/room/$1"
 	chmod +x "$tree/tests/room/$1"
 }
-# Runs tests of the other folder.
+# Runs tests in the other folder.
 other() { # CI NAME...
 	ci=$1
 	shift
@@ -62,7 +62,7 @@ broken() {
 	! other '' t_f.sh t_g.sh t_h.sh && ends_with '2 passed, 3 failed, 0 skipped' && grep -qx 'FAIL t_f.sh: printed no check' "$tmp/out" &&
 		grep -qx 'FAIL t_g.sh: planned 2, ran 1' "$tmp/out" && grep -qx 'FAIL t_h.sh: exit 3' "$tmp/out"
 }
-# A folder that cannot be written: one message, and no test runs.
+# A folder that cannot be written causes one message, and no test runs.
 read_only() {
 	mkdir -p "$tmp/ro/tests/room" && cp tests/run tests/levels tests/skips tests/proof "$tmp/ro/tests/" && : >"$tmp/ro/tests/room/t_ring.c" &&
 		chmod -R a+rX "$tmp" && chmod a-w "$tmp/ro" || return 1
@@ -79,7 +79,7 @@ in_the_table() {
 		! awk '!/^#/ && NF && $2 !~ /^(quick|live|machines|consumers|deep)$/' tests/levels | grep . &&
 		! awk '!/^#/ && NF { print $1 }' tests/levels | sort | uniq -d | grep .
 }
-# The tests write their PIDs and wait: all of them end with tests/run.
+# The tests write their PIDs and wait: all of them must end with tests/run.
 interrupted() {
 	for i in 1 2 3; do
 		write_test "t_w$i.sh" "echo \$\$ >'$tmp/pid$i'; exec sleep 300"
@@ -96,7 +96,7 @@ interrupted() {
 	done
 	[ ! -e "$tmp/pid3" ] || { echo 'a test was started after the signal'; return 1; }
 }
-# The reasons in the sources of the tests, up to the first part that varies.
+# Prints the reasons in the sources of the tests, up to the first part that varies.
 reasons() {
 	{
 		sed -nE 's/.*[^_a-z]Skip\(f?"([^"{]+).*/\1/p; s/.*[^_a-z]skip\(f?"[^"]*", f?"([^"{]+).*/\1/p' tests/*/*.py tests/*.py
@@ -115,7 +115,7 @@ listed() {
 
 check 'an unknown name is an error that names it, and no test runs' unknown
 check 'each named test runs once; a C test may have its suffix or not' once
-check 'the closing table has the reasons of the skipped tests' skips
+check 'the table at the end has the reasons of the skipped tests' skips
 check 'CI=true: a reason that tests/skips does not allow is a failure' skips_in_ci
 check 'a failure is printed at once with 30 lines, and again at the end' failures
 check 'a test without a check, with fewer than planned, or with an error has failed' broken

@@ -1,12 +1,12 @@
 #!/bin/sh
-# t_soak.sh PROG: simulates days of samples in minutes: SAMPLES, a million if it is not set.
+# t_soak.sh PROG: simulates days of samples in minutes: SAMPLES of them, default a million.
 cd "${0%/*}/../.." || exit 1
 samples=${SAMPLES:-1000000}
 dir=build/soak
 mkdir -p "$dir" || exit 1
 command -v "${PLAIN:-musl-gcc}" >/dev/null || { echo "1..0 # SKIP needs package musl-tools"; exit 77; }
 
-# The objects are those of the fault injection.
+# The objects are those of the build for fault injection.
 # shellcheck disable=SC2015 # both must succeed
 tests/inject/build >"$dir/build.log" 2>&1 && "${PLAIN:-musl-gcc}" -std=gnu11 -Wall -Wextra -Os -fno-pie -static -no-pie \
 	-Wl,--wrap=clock_gettime,--wrap=clock_nanosleep,--wrap=write -o "$dir/gpustat" tests/soak/soak.c build/inject/*.o \
@@ -33,7 +33,7 @@ soak() {
 	status=$?
 	if [ $status = 0 ] && grep -q '^ok ' "$tmp/report"; then
 		echo "# $(sed 's/^ok //' "$tmp/report")"
-		echo "ok $n - $count samples, clients coming and going ($*): counters exact after each, descriptors and memory steady"
+		echo "ok $n - $count samples, clients that open and close ($*): counters are exact after each, descriptors and memory do not grow"
 		return
 	fi
 	bad=$((bad + 1))
