@@ -36,7 +36,7 @@ command -v valgrind >/dev/null && has_valgrind=yes
 [ -n "$has_valgrind" ] || echo 'valgrind: not installed; no instructions are counted'
 
 # --- one sample ---
-# look WHAT ROOT [KEEPER...]: a one-shot run compared with one full scan and with two; waiting for
+# look WHAT ROOT [KEEPER...]: compares a one-shot run with one full scan and with two; the wait for
 # the interval takes no CPU time.
 look() {
 	what=$1 root=$2 g="$live --proc $2 -w 1ms"
@@ -54,8 +54,8 @@ look "$(echo $crowd | sed 's/ / real processes with /') descriptors, in addition
 [ -z "$have_trees" ] || look "a fake tree: $(machine small)" "$trees/small/proc"
 
 # --- the kernel's iterator of descriptors ---
-# once PROCESSES DESCRIPTORS KEEP: one look by the iterator and by a scan of /proc, compared with a bare
-# scan. Sets it and scan to their CPU times.
+# once PROCESSES DESCRIPTORS KEEP: compares a one-shot run by the iterator, and by a scan of /proc,
+# with a bare scan. Sets it and scan to their CPU times.
 once() {
 	g="./gpustat --sys $sys procs -r -o json"
 	./crowd "$1" "$2" ./bench "$turns" "$one" './walk /proc' "$g" "$g --proc /proc" 2>err >out || echo "bench: $(tail -n 1 err)" >&2
@@ -78,15 +78,15 @@ else
 fi
 
 # --- sample by sample ---
-# per_sample TREE BUSY MS COMMAND...: median CPU time per sample in ns.
+# per_sample TREE BUSY MS COMMAND...: prints the median CPU time per sample in ns.
 per_sample() {
 	tree=$trees/$1
 	shift
 	./stir "$tree" "$@" 2>err | cut -d ' ' -f 1
 	[ ! -s err ] || echo "stir: $(tail -n 1 err)" >&2
 }
-# calls_per_sample COMMAND...: system calls per sample of a command that takes the number of samples
-# as its last argument.
+# calls_per_sample COMMAND...: prints the system calls per sample of a command with the number of
+# samples as its last argument.
 calls_per_sample() {
 	few=$("$here/calls" "$@" 10) many=$("$here/calls" "$@" 40)
 	calc '(v[2]-v[1])/30' "$few" "$many"
@@ -130,8 +130,8 @@ if [ -n "$have_trees" ]; then
 fi
 
 # --- other monitors ---
-# The difference of two run lengths, which excludes start and exit. It requires no GPU; on a fake
-# tree gputop would skip most descriptors.
+# Uses the difference of two run lengths, which excludes start and exit. No GPU is required; on a
+# fake tree gputop would skip most descriptors.
 peer() { # KEEPER...
 	g="$live --proc /proc -H 100ms"
 	# shellcheck disable=SC2086
@@ -175,8 +175,8 @@ if [ -n "$have_trees" ]; then
 fi
 
 # --- text ---
-# The fastest of several repetitions: other programs can only slow one down. Instructions: those of
-# eleven repetitions minus those of one.
+# Uses the fastest of several repetitions, because other programs can only slow one down.
+# Instructions are those of eleven repetitions minus those of one.
 instructions_per_byte() { # PROGRAM ARGUMENTS...: the first argument of the program is the number of repetitions
 	p=$1
 	shift

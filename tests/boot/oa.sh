@@ -1,11 +1,11 @@
 #!/bin/sh
-# oa.sh PROG FOLDER N: checks outside of the machine the OA recording that oa.c made, in FOLDER:
+# oa.sh PROG FOLDER N: checks the OA recording in FOLDER, which oa.c made in the emulated machine:
 # gpustat and i915-perf-reader read it. Prints TAP, starting with number N + 1.
 prog=$(realpath "$1") || exit 1
 n=$3
 cd "$2" || exit 1
 
-# verdict STATUS NAME: one TAP line; the file log holds the reason of a failure.
+# verdict STATUS NAME: prints one TAP line; the file log has the reason of a failure.
 verdict() {
 	n=$((n + 1))
 	if [ "$1" = 0 ]; then
@@ -16,8 +16,8 @@ verdict() {
 	fi
 }
 
-# Not compared: time of day and device are not part of a recording, and CPU times come from other
-# correlations.
+# Removes values that differ: a recording has no time of day and no device, and its CPU times are
+# computed from other correlations.
 same() { sed 's/"time":[^,]*,//; s/"dev":[^,]*,//; s/"cpu_time":[^,]*,//' "$1"; }
 replays() {
 	"$prog" oa --replay out.rec --metrics test.xml -o json >again.json 2>log || return 1
@@ -45,7 +45,7 @@ values() { # FILE NAME,...
 	/^   [A-Za-z0-9]+: / { sub(":", "", $1); v[$1] = $2 }
 	END { line() }' "$1"
 }
-# gpustat reads the recording with the set that --metrics has, or that is built in.
+# Reads the recording with gpustat, with the set of --metrics or a built-in one.
 reads() { # READER FILE NAME,... --metrics FILE
 	reader=$1 rec=$2 names=$3
 	shift 3
@@ -54,7 +54,7 @@ reads() { # READER FILE NAME,... --metrics FILE
 	"$prog" oa --replay "$rec" "$@" -H -o csv -f "reason,$names" | tr , ' ' >ours
 	values theirs "$names" | diff ours - >log && [ "$(wc -l <ours)" -gt 300 ]
 }
-# reader_reads READER FILE...: its line of TAP.
+# reader_reads READER FILE...: prints its line of TAP.
 reader_reads() {
 	why=
 	[ -e "$2" ] || why='the machine has no such GPU'

@@ -1,11 +1,12 @@
 #!/bin/sh
 # usage: tests/boot/run.sh [GPUSTAT [BUILD_DIRECTORY [INIT]]]
 #
-# Boots an emulated machine whose only programs are INIT.c and our binary. The machines init, oa,
-# steady, rough, command, vcio, rights and bpf have DRM devices emulated by gpufake.c and perffake.c, gpucounters
-# has those of ctrfake.c, nvidia those of nvfake.c; small and thp have none, but have the files of a
-# captured machine. Prints the TAP that init writes, and that of INIT.sh, which checks the files that
-# init sent. Exit status: 0 all passed, 1 a failure, 77 skipped.
+# Boots an emulated machine with INIT.c and the program as its only programs. The machines init, oa,
+# steady, rough, command, vcio, rights and bpf have DRM devices emulated by gpufake.c and
+# perffake.c, gpucounters has those of ctrfake.c, nvidia those of nvfake.c; small and thp have none,
+# but have the files of a captured machine. Prints the TAP that init writes, and that of INIT.sh,
+# which checks the files that init sent. Exit status: 0 if all passed, 1 after a failure, 77 if
+# skipped.
 #
 # MACHINE=...  x86-64 (default); arm64 or, for small only, armhf: the program is cross-compiled
 #              and a kernel of Debian is fetched; tiny, for small only: x86-64 with the kernel
@@ -44,8 +45,7 @@ lacks() {
 	skip "needs package $*"
 }
 
-# Programs in PATH and the packages that provide them; the kernel is checked
-# below.
+# Programs in PATH and the packages that contain them; the kernel is checked below.
 missing() {
 	while read -r tool package; do
 		command -v "$tool" >/dev/null 2>&1 || echo "$package"
@@ -63,8 +63,8 @@ missing() {
 	esac
 }
 
-# Image, modules and headers of one version, the newest one: updates change the version, so none is
-# hard-coded.
+# Selects image, modules and headers of the newest version; updates change the version, so that none
+# is fixed here.
 kernels() {
 	for headers in /lib/modules/*/build; do
 		v=${headers%/build}
@@ -113,8 +113,8 @@ unpack() {
 	esac
 }
 
-# wake: sends wake-up events, because a suspended machine wakes up only from outside; they have no
-# effect while it is awake.
+# wake: sends wake-up events, because a suspended machine is woken up only from outside. They have
+# no effect while it is awake.
 wake() {
 	while sleep 4 && echo system_wakeup; do
 		:
@@ -186,7 +186,8 @@ trap 'exit 130' INT HUP TERM
 accel=${ACCEL:-}
 [ "$init" = rough ] && accel=tcg
 # small: the least memory with which init starts is 73 MiB on x86-64, where Linux 6.12 needs memory
-# for a second copy while it decompresses, and then leaves 30 for programs; 56 MiB on armhf.
+# for a second copy while it decompresses, and then leaves 30 MiB for programs; on armhf it is 56
+# MiB.
 devices='-device bochs-display' memory=512 boot_options=
 case $init-$machine in
 small-x86-64) devices='' memory=76 boot_options=nokaslr ;;
@@ -205,7 +206,7 @@ x86-64)
 	serial="-serial file:$build/console -serial chardev:tap -serial chardev:files"
 	cc=musl-gcc uapi=/usr/include modules=/lib/modules/$kver headers=/lib/modules/$kver/build kbuild=
 	;;
-arm64) # the processor's serial line is not a ttyS: the first ttyS is not connected
+arm64) # the serial line of the processor is not a ttyS, and the first ttyS is not connected
 	kver='' accel=tcg tools='qemu-system-aarch64 qemu-system-arm
 		aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 		depmod kmod
@@ -220,7 +221,7 @@ arm64) # the processor's serial line is not a ttyS: the first ttyS is not connec
 	meta=linux-image-${KVER:+$KVER-}arm64
 	export CROSS=aarch64-linux-gnu MUSL="$top/build/boot-arm64${KVER:+-$KVER}"
 	;;
-armhf) # its only serial line carries TAP and the console, which is silenced
+armhf) # the only serial line carries TAP and the console, which is silenced
 	[ -z "$devices" ] || fail "$init has no $machine"
 	kver='' accel=tcg tools='qemu-system-arm qemu-system-arm
 		arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf
@@ -270,11 +271,11 @@ mkdir -p "$build/root/lib" "$build/root/dev" "$build/root/proc" "$build/root/sys
 	fail "$init.c does not build"
 }
 
-# A line of modules.dep is "drm.ko.xz: dependencies", the module to load first is last. modules NAME
-# LIST: copies the module and its dependencies into the machine, and writes the list.
+# A line of modules.dep is "drm.ko.xz: dependencies"; the module to load first is the last. modules
+# NAME LIST: copies the module and its dependencies into the machine, and writes the list.
 modules() {
 	order=
-	# shellcheck disable=SC2013 # words are what is wanted: modules
+	# shellcheck disable=SC2013 # the words are modules
 	for m in $(sed -n "s|^\(kernel/drivers/gpu/drm/$1\.ko[^:]*\): *\(.*\)|\1 \2|p" "$modules/modules.dep"); do
 		order="$m $order"
 	done
@@ -336,7 +337,7 @@ if [ "$accel" = tcg ] || { [ -z "$accel" ] && [ ! -s "$build/tap" ]; }; then
 	status=$?
 fi
 
-# The plan is printed last, for init and INIT.sh together.
+# The plan for init and INIT.sh together is printed last.
 tr -d '\r' <"$build/tap" | grep -v '^1\.\.'
 echo "# Linux $kver in qemu with $used, $(($(date +%s) - began)) s"
 bad=$(grep -c '^not ok' "$build/tap")

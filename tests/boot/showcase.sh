@@ -1,17 +1,17 @@
 #!/bin/sh
 # shellcheck disable=SC2016 # text of Markdown
-# showcase.sh PROG FOLDER N: compares the lines that showcase.c made, in FOLDER, with those in the
+# showcase.sh PROG FOLDER N: compares the lines in FOLDER, which showcase.c made, with those in the
 # README, imports its capture, and makes FOLDER/top.svg, the picture of its screen. Prints TAP,
 # starting with number N + 1.
 top=$(cd "${0%/*}/../.." && pwd) readme=$(cd "${0%/*}/../.." && pwd)/README.md prog=$(realpath "$1")
 cd "$2" || exit 1
 
-# Without the time of day and the width of columns.
+# Removes the time of day and the padding of columns.
 bare() {
 	sed 's/^[0-9][0-9]:[0-9][0-9]:[0-9][0-9] //; s/  */ /g; s/ $//'
 }
-# Compares two files word by word. Percentages may differ by 2: the clock of the emulated machine is
-# not exact, less so while the processors of the real machine are busy.
+# Compares two files word by word. Percentages may differ by 2, because the clock of the emulated
+# machine is not exact, less so while the processors of the real machine are busy.
 alike() {
 	awk 'NR == FNR { want[FNR] = $0; n = FNR; next }
 		{
@@ -34,15 +34,14 @@ else
 	sed 's/^/# /' log
 fi
 
-# The records of the tree at FOLDER are those that the machine itself made of its first reading, and
-# of its second one.
+# Prints the records of the tree at FOLDER, which must equal those that the machine itself printed.
 says() { # FOLDER WORD...
 	at=$1
 	shift
 	"$prog" "$@" -o json -t none --proc "$at/proc" --sys "$at/sys"
 }
-# Returns whether two files have the same records. Those of a second reading have rates, too, which
-# are null where there is only one. Engines come in the order of the processes.
+# Compares the records of two files. Those of a second reading also have rates, which are null with
+# only one reading. The order of engines is that of the processes.
 same() { # FILE N: standard input has N records, and those are in FILE
 	python3 -c 'import json, sys
 def same(a, b):
@@ -74,9 +73,9 @@ else
 	tail -n 12 log | cut -c1-300 | sed 's/^/# /'
 fi
 if grep -qaE 'supertuxkart|benchmark_app|blender' capture.tar; then
-	echo "not ok $(($3 + 3)) - the capture has no names of commands"
+	echo "not ok $(($3 + 3)) - the capture contains no names of commands"
 else
-	echo "ok $(($3 + 3)) - the capture has no names of commands"
+	echo "ok $(($3 + 3)) - the capture contains no names of commands"
 fi
 
 # The terminal session as asciicast, version 2: all output at once.

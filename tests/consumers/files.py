@@ -14,7 +14,7 @@ def piped(args, out):
 
 @takes("json")
 def _(kind, args):
-    """strict in python, and json_verify of yajl accepts it"""
+    """valid for a strict parser in python and for json_verify of yajl"""
     verify = kit.tool("json_verify", "yajl-tools")
     out = ours(args, "json")
     recs = kit.machine.parse_json(out)

@@ -1,6 +1,7 @@
 """Common parts of the tests with real consumers: machines with changing values, daemons on
-loopback, strict readers of our formats, and an independent computation of the metric names of a
-record. SPDX-License-Identifier: MIT"""
+loopback, strict readers of gpustat's formats, and an independent computation of the metric names of
+a record.
+SPDX-License-Identifier: MIT"""
 import json
 import os
 import re
@@ -27,7 +28,7 @@ TREES = machine.TREES
 REC = os.path.join(machine.HERE, "oa", "skl.rec")
 NAMES = sorted(d for d in os.listdir(TREES) if os.path.isdir(os.path.join(TREES, d, "proc")))
 TESTS = []
-TAKERS = []  # (format, f(kind, args)): whether a strict reader accepts such records in that format
+TAKERS = []  # (format, f(kind, args)): f checks that a strict reader accepts records of this kind
 
 
 def test(name, slow=False):
@@ -38,7 +39,7 @@ def test(name, slow=False):
 
 
 def takes(fmt):
-    """Defines a check of one kind of record; it becomes a test of all kinds."""
+    """Defines a check of one kind of record, which becomes a test of all kinds."""
     def add(f):
         TAKERS.append((fmt, f))
 
@@ -50,7 +51,7 @@ def takes(fmt):
     return add
 
 
-@test("doctor: its records in every format")
+@test("doctor: records are valid in every format")
 def _(_m):
     for _fmt, f in TAKERS:
         f("source", ["doctor", *roots("mixed")])
@@ -71,7 +72,7 @@ def roots(name):
 
 
 def settle(m, name):
-    """A copy of a machine of tests/trees, which may be changed."""
+    """Copies a machine of tests/trees, so that the test can change it."""
     for d in ("proc", "sys"):
         shutil.rmtree(m.path(d), ignore_errors=True)
         shutil.copytree(os.path.join(TREES, name, d), m.path(d), symlinks=True)
@@ -82,7 +83,7 @@ ENGINE = re.compile(r"^(drm-engine-[^:]+:\s*)(\d+)( ns)$", re.M)
 
 
 def engine_files(m):
-    """The fdinfo files that contain engine times, with their content."""
+    """Returns the fdinfo files that contain engine times, with their content."""
     got = {}
     for pid in os.listdir(m.proc):
         folder = os.path.join(m.proc, pid, "fdinfo")
@@ -165,7 +166,7 @@ def free_port(kind=socket.SOCK_STREAM):
 
 
 class Daemon:
-    """A process that ends with the block, in any case. It is identified only by its pid."""
+    """A process that always ends with the block. It is identified only by its pid."""
 
     def __init__(self, m, *args, name=None, **kw):
         self.log = m.path(f"{name or os.path.basename(args[0])}.log")
@@ -213,7 +214,7 @@ class Daemon:
 
 
 def fetch(url, data=None, timeout=60):
-    """(status, body)"""
+    """Returns (status, body)."""
     try:
         with urllib.request.urlopen(url, data=data, timeout=timeout) as r:
             return r.status, r.read()
@@ -223,7 +224,7 @@ def fetch(url, data=None, timeout=60):
 
 
 def query(port, text):
-    """The answer of prometheus: a list of (labels, Decimal)."""
+    """Returns the answer of prometheus: a list of (labels, Decimal)."""
     url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": text})
     status, body = fetch(url)
     eq(status, 200, f"{text}: {body!r}")
@@ -332,18 +333,18 @@ PREFIX = {"device": "gpustat_", "client": "gpustat_client_", "cgroup": "gpustat_
 
 
 def exact(out):
-    """Records with their numbers as text, exactly as printed."""
+    """Parses records and keeps numbers as text, exactly as printed."""
     return [json.loads(line, parse_int=Decimal, parse_float=Decimal, parse_constant=no_constant,
                        object_pairs_hook=no_twice) for line in out.splitlines()]
 
 
 def shown(text):
-    """A name in metric formats: characters that are not allowed become question marks."""
+    """Returns a name as in metric formats: characters that are not allowed become question marks."""
     return None if text is None else re.sub(r"[\0-\x1f\x7f-\x9f\ufffd]", "?", str(text))
 
 
 def expected(recs):
-    """(name, dev, who, instance) -> value, for the members in `UNITS`."""
+    """Returns {(name, dev, who, instance): value} for the members in `UNITS`."""
     want = {}
     for r in recs:
         who = None
@@ -370,7 +371,7 @@ def expected(recs):
 
 
 def told(series, kind):
-    """The same from an exposition, without the names that expected() does not have."""
+    """Returns the same for an exposition, without the names that expected() does not have."""
     names = {PREFIX[kind] + n: group for (group, _), (n, _) in UNITS.items()}
     got = {}
     for (name, labels), v in series.items():
@@ -384,7 +385,7 @@ def told(series, kind):
 
 
 def interrupt(p, sig=signal.SIGTERM):
-    """Ends a gpustat process; returns its exit code."""
+    """Ends a gpustat process. Returns its exit code."""
     if p.poll() is None:
         p.send_signal(sig)
     try:

@@ -28,8 +28,8 @@ def scraper(m, folder, port, host="127.0.0.1", wrap=()):
 
 
 def scrape(m, files):
-    """Returns the series that node_exporter reads from the files in its folder: (those of gpustat,
-    its own about the files)."""
+    """Returns the series that node_exporter reads from the files in its folder: (series of gpustat,
+    series of node_exporter about the files, the whole exposition)."""
     folder = m.path("textfile")
     os.makedirs(folder, exist_ok=True)
     for name, text in files.items():
@@ -76,13 +76,13 @@ def promtool(out):
 
 @takes("prom")
 def _(kind, args):
-    """strictly, and by promtool check metrics"""
+    """accepted by the strict parser and by promtool check metrics"""
     out = ours(args, "prom")
     check(Exposition(out).series, f"{kind}: no series")
     eq(promtool(out), (0, ""), f"promtool on {kind}")
 
 
-@test("prom: names that rules and dashboards depend on")
+@test("prom: has the names that rules and dashboards depend on")
 def _(_m):
     seen = set()
     for tree in ("mixed", "amdgpu", "i915", "i915-dgpu"):
@@ -96,7 +96,7 @@ def _(_m):
         check(f"gpustat_{name}" in seen, f"gpustat_{name} is missing")
 
 
-@test("prom: gpustat's own memory is printed if /proc is that of this machine")
+@test("prom: the memory of gpustat is printed if /proc is that of this machine")
 def _(m):
     kit.settle(m, "i915")
     m.write("proc/self/statm", "1000 250 90 10 0 30 0\n")
@@ -119,7 +119,7 @@ def _(_m):
         list(pool.map(one, todo))
 
 
-@test("prom: the same values as -o json under the documented names, for every machine")
+@test("prom: has the values of -o json under the documented names, for every machine")
 def _(_m):
     for tree in kit.NAMES:
         for cmd, kind in (([], "device"), (["clients"], "client"), (["cgroups"], "cgroup")):
@@ -129,7 +129,7 @@ def _(_m):
             want = kit.expected(kit.exact(ours(args, "json")))
             got = kit.told(Exposition(ours(args, "prom")).series, kind)
             missing, more = set(want) - set(got), set(got) - set(want)
-            if kind == "device":  # once, for no device
+            if kind == "device":  # printed once, without a device
                 missing = {k for k in missing if k[0] not in ("gpustat_dropped", "gpustat_unreadable_processes")}
             check(not missing and not more, f"{tree} {kind}: only in json {sorted(missing, key=str)[:3]}, "
                                             f"only in prom {sorted(more, key=str)[:3]}")
@@ -143,13 +143,13 @@ V3D = "queue\ttimestamp\tjobs\truntime\nrender\t1\t1\t{0}\n"
 
 
 def exposed(out):
-    """The expositions of a run: [{(name, labels): value}]"""
+    """Returns the expositions of a run: [{(name, labels): value}]."""
     return [{k: float(v) for k, v in (x.rsplit(" ", 1) for x in part.splitlines() if x[0] != "#")}
             for part in out.decode().split("# EOF\n")[:-1]]
 
 
 def exposures(m, args, steps, gap=0.2):
-    """The same for a run in which steps[k] changes the files after sample k."""
+    """Returns the expositions of a run in which steps[k] changes the files after sample k."""
     with m.driven(*args, str(gap), str(len(steps) + 1), "-o", "openmetrics") as p:
         for step in (*([] if "-r" in args else [lambda: None]), *steps):  # the first sample of -r comes immediately
             check(p.sleep(), "the program has ended")
@@ -162,7 +162,7 @@ def exposures(m, args, steps, gap=0.2):
 BUSY, TOTAL = ('gpustat_engine_busy_%s{dev="card0",engine="render"}' % x for x in ("ratio", "seconds_total"))
 
 
-@test("the kernel's total of a device is not replaced by the sum of its clients, nor is its rate")
+@test("the total and the rate of a device from the kernel are not replaced by sums of its clients")
 def _(m):
     dev = m.device("v3d", files={"gpu_stats": V3D.format(10 * 10 ** 9)})
     fd = m.fd(10, 5, kit.machine.dump("v3d", 7, "drm-engine-render: \t1000000000 ns"))
@@ -170,27 +170,27 @@ def _(m):
     def state(word):
         kit.rewrite(m.path(dev, "power/runtime_status"), word.encode() + b"\n")
 
-    def works():  # half of the time by the device's count, none by that of its clients
+    def works():  # busy half of the time by the counter of the device, idle by that of its clients
         kit.rewrite(m.path(dev, "gpu_stats"), V3D.format(10100000000).encode())
 
-    def still():  # the other way round
+    def still():  # the opposite
         kit.rewrite(fd, kit.machine.dump("v3d", 7, "drm-engine-render: \t1100000000 ns").encode())
 
     got = exposures(m, [], [works, still, lambda: state("suspended"), lambda: state("active")])
     eq([s.get(TOTAL) for s in got], [10, 10.1, 10.1, None, 10.1], "totals")
     ratios = [s.get(BUSY) for s in got]
-    eq(ratios[2:], [0, None, 0], "ratios of a device that is idle, suspended, and idle since")
+    eq(ratios[2:], [0, None, 0], "ratios of a device that is idle, suspended, and idle again")
     kit.machine.near(ratios[1], 0.5, 0.001, "ratio")
 
 
-@test("totals next to rates equal those of -r at that moment, and never decrease when clients appear or exit")
+@test("totals printed with rates equal those of -r, and never decrease when clients appear or exit")
 def _(m):
     m.device("i915", kit.machine.I915)
     text = lambda c, v: kit.machine.dump("i915", c, *kit.machine.ns(render=v), pdev=kit.machine.I915)  # noqa: E731
     a = m.fd(10, 5, text(7, 3 * 10 ** 9))
     for args in ([], ["-r"]):
         got, = exposed(ours([*args, "-w", "0.05"][:None if not args else 1] + m.roots(), "openmetrics"))
-        eq(got[TOTAL], 3, f"{args}: a single sample")
+        eq(got[TOTAL], 3, f"{args}: total of a single sample")
     m.process(20)
     m.fd(20, 5, text(8, 10 ** 9))
     got = exposures(m, [], [lambda: kit.rewrite(a, text(7, 4 * 10 ** 9).encode()), lambda: m.gone(10),
@@ -206,7 +206,7 @@ def _(m):
         check(pick(live), cmd)
 
 
-@test("node_exporter reads devices and cgroups from two files: each series once, with the written value")
+@test("node_exporter reads devices and cgroups from two files: each series occurs once, with the written value")
 def _(m):
     os.makedirs(m.path("textfile"))
     files = {}
@@ -219,8 +219,7 @@ def _(m):
         with open(path, "rb") as f:
             files[name] = f.read()
     eq(sorted(os.listdir(m.path("textfile"))), sorted(files), "files")
-    # series about gpustat itself are in each of its files: two of them must not repeat the same
-    # series
+    # Both files contain series about gpustat itself, but must not contain the same series.
     mine = check_scrape(m, files)
     check(any(n == "gpustat_engine_busy_seconds_total" for n, _ in mine), "the engine time is missing")
     check(any(n == "gpustat_cgroup_engine_busy_seconds_total" for n, _ in mine), "the engine time of cgroups is missing")
@@ -260,7 +259,7 @@ def _(m):
 
 @takes("openmetrics")
 def _(kind, args):
-    """by the parser of prometheus' client library, and with the same values as in prom"""
+    """accepted by the parser of prometheus' client library, with the values of prom"""
     try:
         from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
     except ImportError:
@@ -293,8 +292,8 @@ def ip(*args):
 
 
 class Fleet:
-    """Three network namespaces: p, and a and b, each connected to it by a virtual cable. Removed by
-    name."""
+    """Three network namespaces: p, and a and b, which are connected to p by virtual cables. They
+    are removed by name."""
 
     def __init__(self):
         self.names = {k: f"gpustat-{os.getpid()}-{k}" for k in "pab"}
@@ -384,7 +383,7 @@ def _(m):
             still = net.one(port, busy)
             movers += [Mover(boxes[k], shares[k]) for k in trees]
             prom.until(lambda: time.monotonic() - movers[0].begun > 7.5, "seven seconds")
-            # the engines of each client are busy for its machine's share
+            # the engines of each client are busy for the share of its machine
             want = sum(Decimal(str(shares[k])) * clients(boxes[k]) for k in trees)
             rate = net.one(port, "sum(rate(gpustat_engine_busy_seconds_total[5s]))")
             # on a busy machine, rates over some seconds are not exact; the sum below is
@@ -417,13 +416,13 @@ def _(m):
 
 
 def clients(box):
-    """The number of (client, engine) pairs with engine time."""
+    """Returns the number of (client, engine) pairs with engine time."""
     recs = kit.exact(ours(["clients", "-r", *box.roots()], "json"))
     return sum(1 for r in recs for e in r["engine"].values() if e.get("busy_ns") is not None)
 
 
 def capacity(box):
-    """The sum of 1 / capacity over (client, engine), which is the sum of the ratios at full
+    """Returns the sum of 1 / capacity over (client, engine), which is the sum of the ratios at full
     load."""
     recs = kit.exact(ours(["clients", "-r", *box.roots()], "json"))
     per = {}
@@ -465,7 +464,7 @@ BEYOND_ONE = {"Busiest clients", "Busiest cgroups"}
 
 
 class Served:
-    """Serves over HTTP the output of contrib's timer, for the machine named by ?tree=, with its
+    """Serves over HTTP the output of contrib's timer, for the machine given by ?tree=, with its
     clients and cgroups."""
 
     def __init__(self, m, machines):
@@ -512,7 +511,7 @@ def _(m):
         try:
             with prometheus(m, [f"127.0.0.1:{node}"], port, static=static,
                             rules=[os.path.realpath(os.path.join(CONTRIB, "prometheus/gpustat.rules.yml"))]) as p:
-                p.until(lambda: kit.query(port, "min_over_time(count(up == 1)[4s:1s])")[0][1] == 5, "all exporters up for some seconds")
+                p.until(lambda: kit.query(port, "min_over_time(count(up == 1)[4s:1s])")[0][1] == 5, "all exporters are up for some seconds")
                 p.until(lambda: kit.query(port, 'gpustat:device_busy:ratio{instance="moving",dev="card0"}')[0][1] > 0, "a rate")
                 for panel in (x for x in board["panels"] if x["type"] != "row"):
                     for target in panel["targets"]:

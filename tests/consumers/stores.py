@@ -26,7 +26,7 @@ def tag(s):
 
 
 def influx(out):
-    """[(measurement, tags, fields, ns)], parsed strictly."""
+    """Parses line protocol strictly. Returns [(measurement, tags, fields, ns)]."""
     points = []
     text = out.decode("utf-8")
     check(text == "" or text.endswith("\n"), "no final newline")
@@ -96,7 +96,7 @@ log-enabled = false
         return kit.fetch(f"http://127.0.0.1:{self.port}/write?db={db}", out)
 
     def points(self, db):
-        """All points in the database, in the form of influx()."""
+        """Returns all points in the database, in the form of influx()."""
         got, names = [], [n for s in self.ask("SHOW MEASUREMENTS", db) for n, in s["values"]]
         for s in (s for n in names for s in self.ask(f'SELECT * FROM "{n}" GROUP BY *', db)):
             for row in s["values"]:
@@ -128,7 +128,7 @@ def _(m):
             d.ask(f"CREATE DATABASE {db}")
             eq(d.write(db, out), (204, b""), f"{kind}: /write")
             got = d.points(db)
-            if points[0][3] is None:  # without a time: influxd sets that of the arrival
+            if points[0][3] is None:  # without a time, influxd sets the time of the arrival
                 points, got = ([(*p[:3], None) for p in x] for x in (points, got))
             if kind == "sample":
                 continue  # several points in one microsecond become one
@@ -158,7 +158,7 @@ def _(m):
             eq(len(names), len(set(names)), f"types of {s['name']}'s fields: {s['values']}")
 
 
-@test("influx: names with special characters are returned by influxd as in the records")
+@test("influx: influxd returns names with special characters unchanged")
 def _(m):
     import prom
     roots = prom.hostile(m)
@@ -174,7 +174,7 @@ def _(m):
             check(name.decode() in comms, f"{name!r} is not among {sorted(comms)}")
 
 
-@test("telegraf's execd: one batch for each newline, none without, and the end of input ends the program")
+@test("telegraf's execd: each newline on stdin gives one batch, and the end of input ends the program")
 def _(m):
     kit.settle(m, "i915")
     p = subprocess.Popen([kit.machine.PROG, "-o", "influx", "--on-stdin", *m.roots()], stdin=subprocess.PIPE,
@@ -236,7 +236,7 @@ def putvals(out):
 
 @takes("collectd")
 def _(kind, args):
-    """PUTVAL lines with types of types.db, host and interval from the environment"""
+    """PUTVAL lines have types of types.db, and host and interval of the environment"""
     kit.tool("collectd", "collectd-core")
     with open("/usr/share/collectd/types.db", encoding="utf-8") as f:
         known = {line.split()[0] for line in f if line.strip() and line[0] != "#"}
@@ -456,7 +456,7 @@ STATSD = re.compile(r"([^:|@\s]+):([+-]?\d+(?:\.\d+)?)\|(g|c|ms)")
 
 
 def statsd(out):
-    """The final value of each bucket."""
+    """Returns the final value of each bucket."""
     got, text = {}, out.decode("ascii")
     for line in text.removesuffix("\n").split("\n"):
         x = STATSD.fullmatch(line)
@@ -472,7 +472,7 @@ def _(kind, args):
     check(statsd(ours(args, "statsd")), f"{kind}: no metric")
 
 
-@test("statsd: datagrams of complete metrics, at most 1432 bytes, conforming to the grammar; values as in JSON")
+@test("statsd: datagrams of at most 1432 bytes have complete, valid metrics, with the values of JSON")
 def _(m):
     kit.settle(m, "amdgpu")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:

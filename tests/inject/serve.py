@@ -14,7 +14,7 @@ PROG = os.path.join(ROOT, "build/inject/gpustat")
 MEMORY = tap.temporary_folder("inject-", "/dev/shm" if os.path.isdir("/dev/shm") else None)
 OF_CHILD, STAYS, OLD_ABI, CLOCK_JUMPS, NEXT_TOO = 1, 2, 4, 8, 16
 HALF, ONE, NONE = -1, -2, -3
-STATUS = -0x1000  # less a status of NVIDIA's driver
+STATUS = -0x1000  # minus a status of NVIDIA's driver
 ANSWER = struct.Struct("<iIIIi9I")
 
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # judge.py plan FILE: writes the commands for the emulated machine, for init.c. judge.py judge FILE:
-# evaluates its output, as TAP. Each test is defined next to its commands. The loop of /work has two
-# instructions, always the same, and on this machine an instruction takes one cycle of one
-# nanosecond: so the numbers below are known, not measured. ONLY=TEXT in the environment: only tests
-# with TEXT in their names. SPDX-License-Identifier: MIT
+# evaluates the output of init.c, as TAP. Each test is defined next to its commands. The loop of
+# /work has two instructions, always the same, and on this machine an instruction takes one cycle of
+# one nanosecond, so that the numbers below are known, not measured. ONLY=TEXT in the environment:
+# only
+# tests with TEXT in their names. SPDX-License-Identifier: MIT
 import json
 import os
 import re
 import sys
 import traceback
 
-COUNTERS = 7         # six and the cycle counter: cycles fit into any counter, instructions into six
+COUNTERS = 7         # six and the cycle counter; cycles can use any counter, instructions six of them
 START = 200          # the maximum number of instructions of /work outside its loop
 RECORD = ["schema", "kind", "time", "dt", "event", "set", "cpu", "pid", "value", "unit", "running", "reason"]
 TESTS = []
@@ -55,7 +56,7 @@ class Run:
         return self
 
     def records(self, kind="event", lines=None):
-        """The JSON records of stderr, unless lines of another file are given."""
+        """Returns the JSON records of stderr, or of the given lines."""
         found = [json.loads(line) for line in (self.err if lines is None else lines) if line.startswith("{")]
         for r in found:
             check(r.get("schema") == 1, f"schema: {r}")
@@ -67,7 +68,7 @@ class Run:
         return found
 
     def values(self, lines=None):
-        """The values, in the order of the events."""
+        """Returns the values, in the order of the events."""
         self.ended()
         return [r["value"] for r in self.records(lines=lines)]
 
@@ -79,7 +80,7 @@ CONFORM = ["khr", "perf", "perfmon", "perfmon_v2"]
 
 
 def tap(run):
-    """The results of a program, line by line: (whether it passed, its name, lines that follow)."""
+    """Returns the results of a program: (True if it passed, its name, the lines after it)."""
     found, plan = [], None
     for line in run.out:
         m = re.match(r"(not )?ok \d+(?: - )?(.*)", line)
@@ -117,41 +118,41 @@ def _(a, b, c):
     eq(a, b, "the second run")
     for i in range(2):
         check(2000000 <= a[i] <= 2000000 + START, f"{a}")
-        eq(c[i] - a[i], 4000000, "two million rounds more")
+        eq(c[i] - a[i], 4000000, "two million more iterations")
 
 
-@test("raw events in each notation",
+@test("raw events can be written in each notation",
       stat("r08:u,r11:u,armv8_pmuv3/inst_retired/u,armv8_pmuv3/event=0x11/u,armv8_pmuv3/config=0x8/u,4:0x8:u",
            "/work loop 1000000"))
 def _(r):
     v = r.values()
     eq(len(v), 6, "events")
-    eq(len(set(v)), 1, f"the same number six times: {v}")
+    eq(len(set(v)), 1, f"values of the six notations: {v}")
     check(2000000 <= v[0] <= 2000000 + START, f"{v}")
 
 
-@test("an event has the name that the user wrote, and is counted all the time", stat("r08:u,instructions:u", "/work loop 1000"))
+@test("an event has the name that the user wrote, and is counted without multiplexing", stat("r08:u,instructions:u", "/work loop 1000"))
 def _(r):
     eq([(x["event"], x["running"], x["set"]) for x in r.records()],
        [("r08:u", 100, None), ("instructions:u", 100, None)], "names")
 
 
-@test("counts of user space, of the kernel and of both", stat("instructions:u,instructions:k,instructions", "/work call 20000"))
+@test("user space, kernel and both are counted separately", stat("instructions:u,instructions:k,instructions", "/work call 20000"))
 def _(r):
     user, kernel, both = r.values()
-    check(20000 * 3 <= user <= 20000 * 12, f"a loop around a system call has some instructions: {user}")
-    check(kernel > 20000 * 30, f"a system call has some dozens: {kernel}")
+    check(20000 * 3 <= user <= 20000 * 12, f"user space: a loop around a system call has few instructions: {user}")
+    check(kernel > 20000 * 30, f"kernel: a system call has dozens of instructions: {kernel}")
     near(both, user + kernel, 0.002, "user and kernel together")
 
 
-@test("a group that fits into the counters is exact and counted all the time", stat("{cycles:u,instructions:u,r08:u}", "/work loop 1000000"))
+@test("a group that fits into the counters is exact and counted without multiplexing", stat("{cycles:u,instructions:u,r08:u}", "/work loop 1000000"))
 def _(r):
     v = r.values()
     check(len(v) == 3 and all(2000000 <= x <= 2000000 + START for x in v), f"{v}")
     eq([x["running"] for x in r.records()], [100, 100, 100], "running")
 
 
-@test("an event that the machine lacks: a reason instead of a number; the others are counted",
+@test("an event that the machine lacks has a reason instead of a number; the others are counted",
       stat("cache-misses,instructions:u,LLC-load-misses", "/work loop 1000000"))
 def _(r):
     a, b, c = r.ended().records()
@@ -163,7 +164,7 @@ def _(r):
 
 @test("page faults are exact", stat("page-faults", "/work fault 100"), stat("page-faults", "/work fault 1100"))
 def _(a, b):
-    eq(b.values()[0] - a.values()[0], 1000, "a thousand pages more")
+    eq(b.values()[0] - a.values()[0], 1000, "a thousand more pages")
 
 
 @test("children are counted, unless --no-inherit",
@@ -177,10 +178,10 @@ def _(all_, own):
 
 @test("the exit status of the command is returned", stat("instructions:u", "/work exit 7"))
 def _(r):
-    check(r.ended(7).records()[0]["value"] > 0, "and its count is printed")
+    check(r.ended(7).records()[0]["value"] > 0, "the count is printed")
 
 
-@test("a command that does not exist", stat("instructions:u", "/nowhere"))
+@test("a command that does not exist is named in a message", stat("instructions:u", "/nowhere"))
 def _(r):
     check(r.status not in (0, 128 + 9), f"exit {r.status}")
     check(any("/nowhere" in line for line in r.err), f"the message names it: {r.err}")
@@ -205,15 +206,15 @@ def _(r):
 def _(raw, bare):
     for found, key in ((raw.ended().records(), "count"), (bare.ended().records(), "value")):
         counts = [x[key] for x in found]
-        near(sum(counts), 6 * 200000000, 0.02, "six counters, all the time")
+        near(sum(counts), 6 * 200000000, 0.02, "six counters that count all the time")
         check(all(c < 0.7 * 200000000 for c in counts), f"{counts}")
     for x in raw.records():
         near(x["value"], 200000000, 0.01, "scaled")
-        near(x["count"] * x["enabled"] / x["runtime"], x["value"], 0.001, "computed by hand")
+        near(x["count"] * x["enabled"] / x["runtime"], x["value"], 0.001, "value computed from count, enabled and runtime")
 
 
 def never_counted(found):
-    check(found, "all were counted")
+    check(found, "all events were counted at the same time")
     for x in found:
         eq(x["value"], None, "value")
         check(re.search("not (counted|supported)", x["reason"]), f"{x}")
@@ -223,7 +224,7 @@ def never_counted(found):
 EIGHT = "{" + ",".join(["cycles:u"] * (COUNTERS + 1)) + "}"
 
 
-@test("a group over the limit, for a command: a reason and a hint, never 0", stat(EIGHT, "/work loop 1000000"))
+@test("a group with too many events, for a command: a reason and a hint, never 0", stat(EIGHT, "/work loop 1000000"))
 def _(r):
     check(r.status in (0, 1, 4), f"exit {r.status}: {r.err}")
     found = r.records()
@@ -232,7 +233,7 @@ def _(r):
     check(all(2000000 <= x["value"] <= 2000000 + START for x in found if x["value"] is not None), f"{found[0]}")
 
 
-@test("a group over the limit, for a process: a reason and a hint, never 0", f"/gpustat stat -o json -p @ -e {EIGHT} 50ms 2",
+@test("a group with too many events, for a process: a reason and a hint, never 0", f"/gpustat stat -o json -p @ -e {EIGHT} 50ms 2",
       background="/work loop 1000000000")
 def _(r):
     check(r.status in (0, 1, 4), f"exit {r.status}: {r.err}")
@@ -253,7 +254,7 @@ def _(r):
     check(all(2000000 <= v <= 2000000 + START for v in won), f"the others are exact: {won}")
 
 
-@test("the events of a weak group over the limit are counted separately", stat(EIGHT + ":W", "/work loop 100000000"))
+@test("the events of a weak group with too many events are counted separately", stat(EIGHT + ":W", "/work loop 100000000"))
 def _(r):
     v = r.values()
     eq(len(v), COUNTERS + 1, "events")
@@ -278,7 +279,7 @@ def _(one, each):
     eq([x["cpu"] for x in each.records()], [0], "cpu")
 
 
-@test("-C 3: an error, because CPU 3 does not exist", stat("instructions:u", "/work loop 1000", "-C", "3"))
+@test("-C 3: an error if CPU 3 does not exist", stat("instructions:u", "/work loop 1000", "-C", "3"))
 def _(r):
     check(r.status not in (0, 128 + 9), f"exit {r.status}")
     check(any("3" in line for line in r.err), f"the message names it: {r.err}")
@@ -293,7 +294,7 @@ def one_each_ns(found):
         near(x["value"], x["dt"] * 1e9, 0.01 if i else 0.2, f"record {i}: one per ns")
 
 
-@test("-p: a running process", "/gpustat stat -o json -p @ -e instructions:u 50ms 4",
+@test("-p: a running process is counted", "/gpustat stat -o json -p @ -e instructions:u 50ms 4",
       background="/work loop 1000000000")
 def _(r):
     found = r.ended().records(lines=r.out)
@@ -301,13 +302,13 @@ def _(r):
     one_each_ns(found)
 
 
-@test("-t: a running thread", "/gpustat stat -o json -t @ -e instructions:u 50ms 2",
+@test("-t: a running thread is counted", "/gpustat stat -o json -t @ -e instructions:u 50ms 2",
       background="/work loop 1000000000")
 def _(r):
     one_each_ns(r.ended().records(lines=r.out))
 
 
-@test("-G: a cgroup", "/gpustat stat -o json -G g -e instructions:u 50ms 2", background="/work loop 1000000000")
+@test("-G: the processes of a cgroup are counted", "/gpustat stat -o json -G g -e instructions:u 50ms 2", background="/work loop 1000000000")
 def _(r):
     one_each_ns(r.ended().records(lines=r.out))
 
@@ -355,7 +356,7 @@ def _(r):
         near(x["value"], x["dt"] * 1e9, 0.05, "scaled")
 
 
-@test("-a without a command", "/gpustat stat -o json -a -e cycles:u,task-clock 50ms 3",
+@test("-a without a command counts the whole machine", "/gpustat stat -o json -a -e cycles:u,task-clock 50ms 3",
       background="/work loop 1000000000")
 def _(r):
     found = [x for x in r.ended().records(lines=r.out) if x["event"].startswith("cycles")]
@@ -366,7 +367,7 @@ def _(r):
 # --- event sets -----------------------------------------------------------------------------------
 
 def of_sets(r, names):
-    """The records by set, with one record of each event."""
+    """Returns the records by set, with one record of each event."""
     found = r.ended().records()
     sets = {n: [x for x in found if x["set"] == n] for n in names}
     for n in names:
@@ -401,14 +402,14 @@ def _(r):
     a, b = of_sets(r, ["a", "b"])
     near(a[0]["count"], 100000000, 0.1, "a")
     near(b[0]["count"], 100000000, 0.1, "b")
-    near(a[0]["count"] + b[0]["count"], 200000000, 0.02, "one of the sets at each time")
+    near(a[0]["count"] + b[0]["count"], 200000000, 0.02, "one of the sets is active at any time")
 
 
-@test("sets with unequal durations", sets("a=instructions:u@5ms", "b=instructions:u@15ms"))
+@test("sets with unequal durations are active in this proportion", sets("a=instructions:u@5ms", "b=instructions:u@15ms"))
 def _(r):
     a, b = of_sets(r, ["a", "b"])
     near(b[0]["count"] / a[0]["count"], 3, 0.15, "three times the duration")
-    near(a[0]["count"] + b[0]["count"], 200000000, 0.02, "one of the sets at each time")
+    near(a[0]["count"] + b[0]["count"], 200000000, 0.02, "one of the sets is active at any time")
     near(a[0]["value"], 200000000, 0.05, "a, scaled")
     near(b[0]["value"], 200000000, 0.05, "b, scaled")
 
@@ -420,7 +421,7 @@ def exact_turns(x, of):
     check(low <= x["count"] <= high, f"runs of {of}: {x}")
 
 
-@test("sets switched by overflow: each run has its counts",
+@test("sets switched by overflow: each run has the requested count",
       sets("a=instructions:u,cycles:u@overflow:cycles:u:5000000",
            "b=instructions:u,cycles:u@overflow:cycles:u:15000000"))
 def _(r):
@@ -432,7 +433,7 @@ def _(r):
         near(x["value"], 200000000, 0.05, "scaled")
 
 
-@test("sets switched by overflow of an event with a period: after that many periods",
+@test("sets switched by overflow of an event with a period: N counts periods",
       sets("a=instructions:u,cycles/period=1000000/u@overflow:cycles/period=1000000/u:10",
            "b=instructions:u,cycles/period=1000000/u@overflow:cycles/period=1000000/u:10"))
 def _(r):
@@ -445,7 +446,7 @@ def _(r):
 PERIODS = "armv8_pmuv3/cpu_cycles,period=1000000/u"
 
 
-@test("sets switched by overflow of an event whose name has a comma",
+@test("sets switched by overflow of an event with a comma in its name",
       sets(f"a={PERIODS}@overflow:{PERIODS}:10", f"b={PERIODS}@overflow:{PERIODS}:10"))
 def _(r):
     a, b = of_sets(r, ["a", "b"])
@@ -483,7 +484,7 @@ def _(r):
     of_sets(r, ["first", "second"])
 
 
-@test("sets of a process, over intervals",
+@test("sets of a process take turns over intervals",
       "/gpustat stat -o json --raw -p @ --set a=instructions:u@10ms --set b=cycles:u@10ms 100ms 3",
       background="/work loop 1000000000")
 def _(r):
@@ -516,7 +517,7 @@ def _(r):
            ["cycles:u", 0, "work", "user", "/work", 100000], "a sample")
         check(x["symbol"].split("+")[0] == "loop", f"in the loop: {x}")
     for x, y in zip(found, found[1:]):
-        check(0.0001 <= y["time"] - x["time"] + 2e-6 <= 0.0005, f"100 k cycles of a ns, and the interrupt: {x} {y}")
+        check(0.0001 <= y["time"] - x["time"] + 2e-6 <= 0.0005, f"100 000 cycles of 1 ns, and the interrupt: {x} {y}")
 
 
 @test("--limit ends the sampling of a command", "/gpustat sample -o json -e cycles:u --sample-period 100000 --limit 3 -- /work loop 2000010")
@@ -525,12 +526,12 @@ def _(r):
     check(r.took < 0.1, f"took {r.took} s")
 
 
-@test("a frequency", "/gpustat sample -o json -e cycles:u -F 1000 -- /work loop 100000000")
+@test("-F: the requested number of samples per second", "/gpustat sample -o json -e cycles:u -F 1000 -- /work loop 100000000")
 def _(r):
     near(len(samples(r)), 200, 0.3, "1000 Hz for 0.2 s")
 
 
-@test("a CPU that goes offline: a reason from then on; the others are still counted", "/work cpu 1",
+@test("a CPU that goes offline has a reason afterwards; the others are still counted", "/work cpu 1",
       "/gpustat stat -o json -a -A -I 100 -e cpu-clock -- /work offline 350", "/work cpu 0")
 def _(first, r, _last):
     first.ended()
@@ -558,7 +559,7 @@ def _(r):
 # --- formats --------------------------------------------------------------------------------------
 
 def in_format(name, counted, absent):
-    @test(f"{name}: the same exact number, and none for an unsupported event",
+    @test(f"{name}: has the same exact number, and none for an unsupported event",
           stat("instructions:u", "/work loop 1000000"),
           f"/gpustat stat -o {name} -e instructions:u,cache-misses -- /work loop 1000000")
     def _(a, b):
@@ -598,7 +599,7 @@ def _(json_, csv, line):
     check(re.search(r"(?m)^instructions:u +\d+ +100\.0% 1\.00 insn per cycle$", "\n".join(line.ended().err)), f"{line.err}")
 
 
-@test("GHz, CPUs utilized and events per second are those of task-clock and the time",
+@test("GHz, CPUs utilized and events per second are computed from task-clock and the time",
       stat("cycles,task-clock,page-faults,branch-misses,branches", "/work loop 20000000"))
 def _(r):
     cycles, clock, faults, misses, branches = r.ended().records()
@@ -627,7 +628,7 @@ def plan(file):
 
 
 def judge(file):
-    """Returns 0: all passed, 1: a test failed, 2: the machine did not complete the plan."""
+    """Returns 0 if all tests passed, 1 if a test failed, 2 if the machine did not complete the plan."""
     runs, now, off = {}, Run("nothing"), False
     for line in open(file, errors="surrogateescape").read().replace("\r", "").split("\n"):
         tag, _, text = line.partition(" ")
@@ -674,7 +675,7 @@ def judge(file):
             for line in lines or [(True, name, [])]:
                 say(line[0], line[1], [] if line[0] else line[2])
     if not off:
-        say(False, "machine: it came to its end")
+        say(False, "machine: the plan was completed")
     print(f"1..{n}")
     return 0 if not bad else 1 if off else 2
 

@@ -1,10 +1,10 @@
 #!/bin/sh
 # usage: tests/pmu/run.sh [BUILD_DIRECTORY]
 #
-# Boots an emulated arm64 machine, whose hardware counters count exactly (the machines that run the
-# tests have no such counters), with a kernel of Debian, gpustat built for arm64, init.c, probe.c
-# and work.c. Prints TAP: the results of the probe about the machine, then those of judge.py about
-# gpustat. Exit status: 0 all passed, 1 a failure, 77 skipped.
+# Boots an emulated arm64 machine with hardware counters that count exactly (the machines that run
+# the tests have no such counters), with a kernel of Debian, gpustat built for arm64, init.c,
+# probe.c and work.c. Prints TAP: the results of the probe about the machine, then those of judge.py
+# about gpustat. Exit status: 0 if all passed, 1 after a failure, 77 if skipped.
 #
 # ONLY=TEXT          only the tests with TEXT in their names
 # BOOT_TIMEOUT=...   seconds after which the guest counts as hung (default 1200)
@@ -50,7 +50,7 @@ missing() {
 	[ -e "$uapi/linux/perf_event.h" ] || echo linux-libc-dev-arm64-cross
 }
 
-# logged NAME COMMAND...: runs a command; if it fails, prints its output and fails.
+# logged NAME COMMAND...: runs a command. If it fails, prints its output and fails.
 logged() {
 	name=$1
 	shift
@@ -90,10 +90,11 @@ build_guest() {
 		-o "$build/root/work" "$here/work.c"
 }
 
-# An instruction takes one nanosecond of guest time, so counts are the same in each run; addresses
-# are not randomized, so page faults are the same, too. With sleep=off an idle guest takes no host
-# time. The second processor exists so that it can be taken offline: init does so at once, and all
-# tests but one have only the first. The console goes to one file, the output of init to another.
+# An instruction takes one nanosecond of guest time, so that counts are the same in each run;
+# addresses are not randomized, so that page faults are the same too. With sleep=off an idle guest
+# takes no host time. The second processor exists so that it can be taken offline: init does so at
+# once, and all tests but one have only the first. The console goes to one file, the output of init
+# to another.
 boot() {
 	: >"$build/output"
 	timeout -k 5 "$limit" qemu-system-aarch64 -M virt -cpu cortex-a57 -smp 2 -icount shift=0,sleep=off -m 256 \

@@ -155,7 +155,7 @@ dists() {
 
 manual_clean() { cd "$root" && mandoc -Tlint -Wwarning gpustat.1 docs/gpustat-*.1; }
 check 'two builds in two folders are identical' same_builds
-check "a folder calls only itself and folders above it in HACKING.md's map, and a command no other command; each source has a unit test" calls_down
+check "a room calls only itself and rooms above it in HACKING.md's map, and a command no other command; each source has a unit test" calls_down
 check 'gcc prints no warning' quiet_gcc
 check 'each string in a table of char arrays ends with a NUL' names_end
 if command -v clang >/dev/null; then

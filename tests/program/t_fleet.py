@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """t_fleet.py PROG: contrib/prometheus and contrib/grafana: promtool accepts the rules and each
-expression of the dashboard, and PROG prints the metrics and labels that they use."""
+expression of the dashboard, and PROG prints the metrics and labels that these use."""
 import glob
 import json
 import os
@@ -40,7 +40,7 @@ def run(*args, **more):
 
 
 def printed():
-    """The metric families that PROG prints for all trees, with their labels."""
+    """Returns the metric families that PROG prints for all trees, with their labels."""
     labels = {}
     for tree in sorted(glob.glob(root + "/tests/trees/*/")):
         for args in ([], ["-r"], ["clients"], ["clients", "-r"], ["cgroups"], ["cgroups", "-r"]):
@@ -58,7 +58,7 @@ def panels():
 
 
 def expressions():
-    """The expressions of the dashboard, with values for its variables."""
+    """Returns the expressions of the dashboard, with values in place of its variables."""
     for p in panels():
         for t in p["targets"]:
             yield p["title"], re.sub(r"\$\w+", "x", t["expr"])
@@ -113,7 +113,7 @@ def test_metrics_and_labels_in_use_are_printed():
             for label in re.findall(r"(\w+)\s*=~?", chosen):
                 assert label in labels[name] | {"job", "instance"}, f"{label} of {name}"
     assert len([u for u in used if ":" not in u]) > 20, used
-    # Labels in legends must exist, too.
+    # Labels in legends must exist too.
     for p in panels():
         for t in p["targets"]:
             names = re.findall(r"gpustat_\w+", t["expr"])
@@ -126,7 +126,7 @@ def test_panels_do_not_overlap():
     ids = [p["id"] for p in dashboard["panels"]]
     assert len(set(ids)) == len(ids) and len(panels()) > 15
     assert [r["title"].split(" ")[0].rstrip(":") for r in dashboard["panels"] if r["type"] == "row"] == ["Fleet", "Machine", "Device", "Clients"]
-    # No panel covers another one or extends beyond the grid.
+    # No panel may cover another one or exceed the grid.
     taken = set()
     for p in dashboard["panels"]:
         g = p["gridPos"]

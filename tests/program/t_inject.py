@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # t_inject.py PROG - every system call of every command fails once, with each errno of its manual
-# page, or with a short result. The output must then be valid, and each value must be as in an
-# undisturbed run or unknown; a file must be complete, old or new; nothing may hang, crash or leak
-# descriptors. The test build is tests/inject/inject.c. SHARE=N: only one of N
-# cases. Prints TAP; exit 0 if all tests pass. ONLY=TEXT: only the commands with TEXT in their names;
-# CASES=1: prints every failing case in full. SPDX-License-Identifier: MIT
+# page, or returns a short result. The output must then be valid, and each value must be unknown or
+# equal that of an undisturbed run; a file must be complete, old or new; no run may hang, crash or
+# leak descriptors. The test build is tests/inject/inject.c. SHARE=N: only one of N cases. Prints
+# TAP; exit 0 if all tests pass. ONLY=TEXT: only the commands with TEXT in their names; CASES=1:
+# prints every
+# failing case in full. SPDX-License-Identifier: MIT
 import collections
 import concurrent.futures
 import csv
@@ -68,10 +69,11 @@ HOWS = {k: errnos(v) for k, v in {
 for short in "read pread write pwrite send recv".split():
     HOWS[short] += [HALF, ONE] + ([NONE] if short in ("read", "pread", "recv") else [])
 HOWS["mailbox"] += [HALF, NONE]
-# lost, denied, an invalid argument, an unknown object or parameters, busy, not supported, in a wrong state
+# The status codes: lost, denied, invalid argument, unknown object or parameters, busy, not
+# supported, wrong state.
 HOWS["nvidia"] += [STATUS - s for s in (0x0f, 0x1b, 0x1f, 0x57, 0x3a, 0x03, 0x56, 0x40)]
 AGAIN = {errno.EINTR, errno.EAGAIN, HALF, ONE}  # the call is repeated: the output does not change
-GONE = {errno.ENOENT, errno.ENODEV, errno.ESRCH, NONE}        # something that does not exist is not an error
+GONE = {errno.ENOENT, errno.ENODEV, errno.ESRCH, NONE}        # the absence of an object is not an error
 REFUSED = {errno.EACCES, errno.EPERM}
 
 
@@ -86,7 +88,7 @@ RUNS = []
 
 
 def add(name, argv, form="text", few=False, **kw):
-    """few: a long command, which reads all of /proc/kallsyms: only a few cases of each call."""
+    """Adds a command. few: it is long, as it reads all of /proc/kallsyms, and gets few cases per call."""
     RUNS.append(Run(name, argv, form, few, kw))
 
 
@@ -107,7 +109,7 @@ add("mailbox, samples", ["1ms", "3", "-v", "-o", "json"] + tree("v3d"), "json", 
 add("mailbox, list", ["list"] + tree("v3d"), mailbox=True)
 add("mailbox, doctor", ["doctor", "-o", "json"] + tree("v3d"), "perf", mailbox=True)
 add("mailbox, counters", ["counters", "0.001", "-n", "2", "-o", "json", "drm/card0/*"] + tree("v3d"), "json", mailbox=True)
-# after 9 s the GPU is read again, although it may sleep
+# after 9 s the GPU is read again, although it may be asleep
 add("nvidia, samples", ["9", "3", "-v", "-o", "json"], "json", nvidia=True)
 add("nvidia, clients", ["clients", "9", "3", "-o", "json"], "json", nvidia=True)
 add("nvidia, list", ["list"], nvidia=True)
@@ -182,23 +184,23 @@ add("fields", ["-f", "help"])
 
 # --- parsing the output ---------------------------------------------------------------------------
 
-# differs between any two runs
+# Keys with values that differ between any two runs.
 MOVES = re.compile(r"^(time|dt|index)$|self_cpu|(^|\.)(dt|elapsed)$")
 COUNTS = re.compile(r"unreadable|dropped")
-# Values with a second source: cpufreq, else /proc/cpuinfo; the memory of the driver, else that of
-# its clients; the name of a zone; the name of a user, which is a number if there is no other.
+# Values with a second source: cpufreq or /proc/cpuinfo; the memory of the driver or that of its
+# clients; the name of a zone; the name of a user or its number.
 FALLS_BACK = re.compile(r"^device\b.*\bused mprotect|^counter host/(cpu/cpu\d+/freq .*(_freq|mprotect)|thermal/.*/type)$|used\b.* \S*mem_info_(vram|gtt)_used$|"
                         r"^device\b.*\bused /dev/nvidiactl$|^process\b.*\.user .*etc/passwd$|^device\b.*\bbusy .*ged/hal(/gpu_utilization)?$")
-# The name of a device is the best one that can be read.
+# The name of a device, which depends on the files that can be read.
 DEVICE_NAME = re.compile(r"device\b.*[ .]name *$|gpustat_device_info\b")
-# ... if such files can no longer be read
+# Files of numbered channels, whose values may move if some of them cannot be read.
 NUMBERED = re.compile(r"/(zone|temp|fan|in|power|curr|energy)\d+")
-# files with the name of a sensor; without them it is temp1
+# Files with the name of a sensor; without them its name is that of the channel, such as temp1.
 NAMED = ("_label", "/type", "/name", "/information")
-# records; a value may be absent
+# Records that must be present; a single value may be absent.
 WHOLE = re.compile(r"(device|client|cgroup|process|fdinfo|oa|source) |gpustat_device_info")
 SUMS = re.compile(r"^counter host/disk/all|^device\b.*[. ](clients|memory|engine|used)\b|^(cgroup|process)\b|gpustat_(clients|memory|engine|used)")
-# A process whose descriptors could not be read is not known to hold a client.
+# Lists of holders, without processes that could not be read.
 HOLDERS = re.compile(r"(process|client) .*\.pids$")
 
 
@@ -214,7 +216,7 @@ def leaves(v, path):
 
 def key_of(r):
     keys = ("kind", "dev", "client", "pid", "file", "event", "name", "source", "summary", "ip") + (("cgroup",) if r["kind"] == "cgroup" else ())
-    keys = [k for k in keys if k != "name" or r["kind"] != "device"]  # it may fall back
+    keys = [k for k in keys if k != "name" or r["kind"] != "device"]  # the name may differ
     return " ".join(str(r[k]) for k in keys if r.get(k) is not None)
 
 
@@ -271,7 +273,7 @@ def values_svg(out):
 
 
 def values_tar(out):
-    """The records of the first reading; the file must be whole."""
+    """Returns the records of the first reading; the file must be complete."""
     if not out:
         return {}
     with tarfile.open(fileobj=io.BytesIO(out), mode="r:") as t:
@@ -282,7 +284,7 @@ def values_tar(out):
 
 
 def values_whole_tar(out):
-    """The numbers of placeholders follow the order in which files are read."""
+    """Returns no values, because the numbers of placeholders depend on the order of reads."""
     values_tar(out)
     return {}
 
@@ -348,13 +350,13 @@ def fault_of(run, a, how, base, flags=0):
     # env(1)'s codes for a command that cannot run, even if the reason cannot be reported
     if a.code > 4:
         return None if a.code in (126, 127) and (a.err or a.what.startswith("gate")) else f"exit code {a.code}"
-    # The alarm of `check` can end it at any point, also before it drops its privileges: without
-    # setitimer(2) a child sends it, whose sleep ends at once if the clock is virtual.
+    # The alarm of `check` can end it at any point, even before it drops its privileges. Without
+    # setitimer(2) a child sends the alarm, and its sleep ends at once if the clock is virtual.
     cut = run.form == "check" and b"timeout" in a.out
     more = not cut and more_of(run, a, base, flags)
     if more:
         return f"may more: {more}"
-    # The nearest event is found among all events, whose files stay open until the end.
+    # The nearest event is searched among all events, and their files remain open until the end.
     cut |= run.name == "events --resolve" and a.code == 2
     more = not cut and not a.err.endswith(b"cannot be dropped\n") and leaked(run, collections.Counter(a.open), collections.Counter(base.open))
     if more:
@@ -365,9 +367,9 @@ def fault_of(run, a, how, base, flags=0):
 
 
 def more_of(run, a, base, flags):
-    """The privileges at the end of a run that the undisturbed run did not have. If privileges
-    cannot be dropped, a run that got them from its caller continues, but one that got them from
-    file capabilities must not. A run that could not create a sandbox may have none."""
+    """Returns the privileges at the end of a run that the undisturbed run did not have. If
+    privileges cannot be dropped, a run that got them from its caller continues, but one that got
+    them from file capabilities must not. A run that could not create a sandbox may have none."""
     told = a.err or flags & STAYS and a.fired == "write"  # the message itself may have failed
     if a.code and told or not a.may:
         return []
@@ -379,9 +381,9 @@ def more_of(run, a, base, flags):
 
 
 def leaked(run, now, base):
-    """The files that are open more often than in the undisturbed run, except those that are cached:
-    one file of each sensor or client, each file in whose code there was a sample, with its debug
-    information, and the folder whose rest is read in the next sample."""
+    """Returns the files that are open more often than in the undisturbed run, except those that are
+    cached: one file of each sensor or client, each file with code in which there was a sample, with
+    its debug information, and the folder that the next sample continues to read."""
     more = [path for path, n in (now - base).items() if n > 1 or base[path] or not re.search(r"/fdinfo/\d+$|/sys/|\.so|\.debug$|/bin/true$|inotify$", path)]
     return [p for p in more if not (run.name in RESTING and re.search(r"/proc(/\d+/fd(info)?)?$", p) and now[p] <= 2)]
 
@@ -401,7 +403,7 @@ def fault_of_output(run, a, how, base, flags):
         return None if a.code else "no file"
     if a.fired in ("write", "pwrite", "send") and is_output(a, run):
         if how not in AGAIN:
-            # the last bytes to a screen restore it, and are written even after an error
+            # the last bytes to a terminal restore it, and are written even after an error
             return None if a.code == 1 or (own and a.code) or run.form == "screen" else f"exit code {a.code} after a failed write"
     if (a.code or run.form == "http") and out == b"" or out == ours:
         return None
@@ -440,9 +442,9 @@ OFTEN, EVERYWHERE = 3, 8  # how often a call site fails in one command, and in a
 
 
 def calls_of(run, base, met):
-    """The calls that fail: (number, name). A call site with its callers is the same code each time:
-    in one command the first, the last and some others fail, in all commands together a limited
-    number. met: how often each call site was chosen so far."""
+    """Yields the calls that fail: (number, name). A call site with the same callers is the same
+    code: in one command the first, the last and some others fail, in all commands together a
+    limited number. met: how often each call site was chosen so far."""
     at = collections.defaultdict(list)
     for n, place in enumerate(zip(base.names, base.sites)):
         at[place].append(n + 1)
@@ -455,7 +457,7 @@ def calls_of(run, base, met):
 
 
 def look_at(run):
-    """An undisturbed run."""
+    """Returns the result of an undisturbed run."""
     server, run = start(run)
     with server as s:
         return s.run()
@@ -466,8 +468,8 @@ STAYING = {"openat": errnos("EMFILE EIO"), "read": errnos("EIO"), "pread": errno
 
 
 def cases_of(run, base, calls):
-    """(number of the call, failure, flags): each failure once; some of them for all later calls,
-    too."""
+    """Yields (number of the call, failure, flags): each failure once, and some of them for all
+    later calls too."""
     for n, name in calls:
         for how in HOWS.get(name, [])[::3 if run.few else 1]:
             yield n, how, 0
@@ -567,7 +569,7 @@ def main():
     NAMES = serve.calls()
     with open(f"{serve.ROOT}/build/inject/calls", encoding="ascii") as f:
         missed = set(f.read().split()) - NEVER_FAIL
-    tap.report(not missed, "every function of libc that can fail is intercepted", f"tests/inject/inject.c does not wrap {sorted(missed)}")
+    tap.report(not missed, "every function of libc that can fail is wrapped", f"tests/inject/inject.c does not wrap {sorted(missed)}")
     runs = [r for r in RUNS if ONLY in r.name]
     totals, met = collections.defaultdict(lambda: [0, 0, 0, []]), collections.Counter()
     with concurrent.futures.ProcessPoolExecutor(2) as pool:
@@ -589,7 +591,7 @@ def main():
             tap.report(not problems, f"{what}: {len(those)} commands", *problems[:None if LOUD else 8])
     those = [r for r in runs if r.argv[0] in ("stat", "sample") and r.argv[-2:] == ["--", "true"]]
     problems = [why for why in map(try_gate, those) if why]
-    tap.report(not problems, f"a command that can be neither started nor told to give up: {len(those)} commands", *problems)
+    tap.report(not problems, f"a command that can be neither started nor stopped: {len(those)} commands", *problems)
     for what, i in (("faults injected", 0), ("faults survived", 1), ("descriptors leaked", 2)):
         print(f"# proof: {what} = {sum(t[i] for t in totals.values())}")
     tap.finish()

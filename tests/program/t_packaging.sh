@@ -305,7 +305,7 @@ if [ "$(uname -m)" != x86_64 ] || [ -z "$(kernel)" ]; then
 	skip 'initramfs-tools: the hook adds the program to an initramfs' 'needs an x86-64 kernel'
 else
 	try mkinitramfs initramfs-tools-core 'initramfs-tools: the hook adds the program to an initramfs' initramfs
-	try qemu-system-x86_64 qemu-system-x86 'initramfs-tools: the program runs there, and reports what is not mounted' boots
+	try qemu-system-x86_64 qemu-system-x86 'initramfs-tools: the program runs in the initramfs, and reports the file systems that are not mounted' boots
 	try /usr/lib/dracut/modules.d dracut-core 'dracut: the module adds the program to an initramfs, where it runs' dracut_image
 fi
 check 'Debian: the removal leaves no files' deb_removed

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-# t_peers.py PROG - faults of other monitors, with a test for each that fails if gpustat had the
+# t_peers.py PROG - faults of other monitors, with a test for each that fails if gpustat has the
 # fault. PEERS, at the end, lists the program, the fault, and the test. If t_clients.py or another
 # file already has the test, it is run again under the peer's name. Prints TAP; exit 0 if all tests
-# pass. ONLY=TEXT and TIMES=1 as there. SPDX-License-Identifier: MIT
+# pass. ONLY=TEXT
+# and TIMES=1 are as in tests/machine.py. SPDX-License-Identifier: MIT
 import os
 import pty
 import re
@@ -47,7 +48,7 @@ def help_on_stdout(_m):
             if flag == "-h" and cmd in ("check", "stat", "sample"):
                 continue
             r = run([*words(cmd), flag])
-            # 3: as the guidelines for plugins require
+            # 3, as the guidelines for plugins require
             eq((r.code, r.err), (3 if cmd == "check" else 0, b""), f"{cmd} {flag}")
             check(r.out.startswith(b"gpustat") and r.out.endswith(b"\n"), f"{cmd} {flag}: {r.out[:60]!r}")
 
@@ -56,7 +57,7 @@ def unknown_option(m):
     one_client(m)
     for cmd in COMMANDS:
         r = run([*words(cmd), "--no-such-option"])
-        if cmd == "check":  # a monitoring plugin: UNKNOWN, on stdout
+        if cmd == "check":  # a monitoring plugin prints UNKNOWN on stdout
             check(r.code in (2, 3) and b"no-such-option" in r.out + r.err, f"{r!r}")
             continue
         eq((r.code, r.out), (2, b""), f"{cmd}: code, stdout")
@@ -81,7 +82,7 @@ def interrupted(m, sig=signal.SIGINT):
     for args in (["0.05", *m.roots()], ["clients", "0.05", *m.roots()], ["host", "0.05"],
                  ["stat", "-a", "-e", "task-clock", "0.05"]):
         p = subprocess.Popen([machine.PROG, *args, "-o", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        # nobody reads the pipe: output that is still in a buffer would be lost
+        # the pipe is read only later: output that is still in a buffer would be lost
         machine.until("records", lambda: machine.waiting_in(p.stdout) > 3000)
         p.send_signal(sig)
         out, err = p.communicate(timeout=60)
@@ -90,7 +91,7 @@ def interrupted(m, sig=signal.SIGINT):
 
 
 def killed(m):
-    """Even SIGKILL loses no completed sample: each sample is written when it is complete."""
+    """Even SIGKILL loses no completed sample, because each sample is written when it is complete."""
     one_client(m)
     with m.driven("0.05", "-o", "json") as p:
         for _ in range(5):
@@ -111,7 +112,7 @@ def full_disk(m):
 
 
 def no_gpu(m):
-    """stdout is empty, so that a JSON reader gets no text; a message; exit code 3."""
+    """Without a GPU stdout is empty, so that a JSON reader gets no text; a message; exit code 3."""
     for cmd in ("", "clients", "cgroups", "list"):
         for fmt in ("line", "json", "csv"):
             r = m.run(*words(cmd), *([] if cmd == "list" else ["-w", "0.02"]), "-o", fmt)
@@ -120,7 +121,7 @@ def no_gpu(m):
 
 
 def no_escapes(m):
-    """Output that does not go to a terminal has no escape sequences, whatever TERM is."""
+    """Output that does not go to a terminal has no escape sequences with any TERM."""
     one_client(m)
     for args in (["-w", "0.02"], ["clients", "-w", "0.02"], ["list"], ["top", "0.1"], ["--help"]):
         p = subprocess.Popen([machine.PROG, *args, *m.roots()], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -133,7 +134,7 @@ def no_escapes(m):
 
 
 def same_through_pty(m):
-    """In a terminal the screen is not cleared: earlier output can still be scrolled to."""
+    """In a terminal the screen is not cleared, so that earlier output remains in the scrollback."""
     one_client(m)
     master, slave = pty.openpty()
     try:
@@ -154,7 +155,7 @@ def one_shot(m):
 
 
 def sigint_by_shell(m):
-    """A run without a count is normally ended by SIGINT: its exit code is 0."""
+    """A run without a count is normally ended by SIGINT, and its exit code is 0."""
     one_client(m)
     r = subprocess.run(["timeout", "--preserve-status", "-s", "INT", "0.5", machine.PROG, "0.05", *m.roots()],
                        capture_output=True, timeout=60, check=False)
@@ -173,9 +174,9 @@ def units_in_cells(m):
     kit.settle(m, "amdgpu")
     rows = parse_csv(m.run("-r", "-o", "csv").out)
     for r in rows:
-        check(r == {k: v.strip() for k, v in r.items()}, f"blanks at the edge of a cell: {r}")
+        check(r == {k: v.strip() for k, v in r.items()}, f"blanks at the start or end of a cell: {r}")
         if r["field"].split(".")[0] in ("temp", "power", "memory", "vram", "freq", "fan", "energy", "volt", "busy"):
-            check(re.fullmatch(r"-?\d+(\.\d+)?|", r["value"]), f"no plain number: {r}")
+            check(re.fullmatch(r"-?\d+(\.\d+)?|", r["value"]), f"not a plain number: {r}")
     out = m.run("-r", "-o", "csv", "-f", "vram.used,temp.edge,power").out.decode()
     head, row = out.splitlines()
     check(re.fullmatch(r"[0-9.,]+", row) and " " not in head, f"{head!r} {row!r}")
@@ -199,13 +200,13 @@ def exposition(_m):
     for args in (["-r", *kit.roots("amdgpu")], ["clients", "-r", *kit.roots("i915")]):
         e = kit.Exposition(kit.ours(args, "prom"))
         check(set(e.helps) == set(e.types) and e.types, f"{args[0]}: HELP and TYPE of each")
-        check(all(t == "gauge" for n, t in e.types.items() if n.endswith("_info")), "an info that is a counter")
+        check(all(t == "gauge" for n, t in e.types.items() if n.endswith("_info")), "an _info metric that is a counter")
         check(not any(re.search(r"_(percent|mhz|mebibytes|kilobytes|milli\w+|watt|celcius)$", n) for n in e.types),
               "a unit that is not a base unit")
 
 
 def raw_counters_for_rate(m):
-    """A collector that polls slowly needs totals: they never decrease when clients exit."""
+    """A collector with long intervals needs totals; they never decrease when clients exit."""
     f = one_client(m)
     first = {k: v for k, v in kit.Exposition(kit.ours(["-r", *m.roots()], "prom")).values().items()
              if k[0] == "gpustat_engine_busy_seconds_total"}
@@ -213,7 +214,7 @@ def raw_counters_for_rate(m):
     rewrite(f, dump("i915", 7, *ns(render=5000), pdev=I915))
     second = kit.Exposition(kit.ours(["-r", *m.roots()], "prom")).values()
     for k in first:
-        near(second[k], 5e-6, 1e-12, "busy seconds later")
+        near(second[k], 5e-6, 1e-12, "increase of the busy seconds")
 
 
 def totals_stay(m):
@@ -248,7 +249,7 @@ def json_stream(m):
     """One object per line, each complete, without an array that must be closed at the end."""
     one_client(m)
     p = subprocess.Popen([machine.PROG, "0.1", "-o", "json", *m.roots()], stdout=subprocess.PIPE)
-    late = threading.Timer(60, p.kill)  # ends the test if records are held back
+    late = threading.Timer(60, p.kill)  # ends the test if records are delayed
     late.start()
     try:
         for _ in range(3):
@@ -282,7 +283,7 @@ def traced(m, args, calls):
 
 
 def walk(m):
-    """Only the DRM descriptors of 40 processes with 20 descriptors each are opened, once for three
+    """Of 40 processes with 20 descriptors each only the DRM descriptors are opened, once for three
     samples."""
     m.device("i915", I915)
     for p in range(40):
@@ -298,7 +299,7 @@ def walk(m):
 def writes_per_sample(m):
     kit.settle(m, "mixed")
     writes = traced(m, ["0.05", "4", "-o", "json"], "write")
-    eq(len([x for x in writes if "write(1" in x]), 4, "writes of four samples of four devices: one a sample")
+    eq(len([x for x in writes if "write(1" in x]), 4, "writes of four samples of four devices, one per sample")
 
 
 def small(m):
@@ -319,7 +320,7 @@ def small(m):
 
 
 def quick_sample(m):
-    """sample waits only for the command: its end is a signal, and no interval has to pass first."""
+    """sample waits only for the end of the command, not for the end of an interval."""
     log = m.path("strace.log")
     if not shutil.which("strace"):
         raise Skip("the package strace is missing")
@@ -423,8 +424,8 @@ def pack(recs):
 
 
 def replayed(m, data, *more, code=0, name="x.rec"):
-    """The records of a recording. The run must end with the code, and with a message if that is not
-    0."""
+    """Returns the records of a recording. The run must end with the code, and with a message if the
+    code is not 0."""
     path = m.write(name, data)
     r = run(["oa", "--replay", path, "-o", "json", *more], timeout=60)
     check(r.code == code if isinstance(code, int) else r.code in code, f"exit code: {r!r}")
@@ -461,7 +462,7 @@ def oa_correlations(m):
         eq(got, want, f"with {len(keep)} correlations")
     first = [r for r in recs if r.number > 65535 and r.number != CORRELATION]
     rest = [r for r in recs if r.number < 65536]
-    eq([body(r) for r in replayed(m, pack([*first, *points, *rest]), code=(0, 1))], want, "samples outside of them")
+    eq([body(r) for r in replayed(m, pack([*first, *points, *rest]), code=(0, 1))], want, "samples outside of the correlations")
 
 
 def oa_no_sample(m):
@@ -487,12 +488,12 @@ def oa_unknown_set(m):
 
 
 def oa_wrap(m):
-    """The 32-bit timestamp wraps in the middle: each dt and each CPU time is unchanged."""
+    """If the 32-bit timestamp wraps in the recording, dt and CPU times do not change."""
     recs = skl()
     want = replayed(m, pack(recs))
     samples = [r for r in recs if r.number == SAMPLE]
     shift = (1 << 32) - struct.unpack_from("<I", samples[5].body, 4)[0]
-    check(shift > 0, "the recording wraps already")
+    check(shift > 0, "timestamps of the original recording wrap")
     for r in recs:
         if r.number == SAMPLE:
             ts, = struct.unpack_from("<I", r.body, 4)
@@ -514,12 +515,12 @@ def oa_raw(m):
 
 def oa_lost_said(m):
     got = replayed(m, pack(skl()))
-    check(sum(r["lost"] for r in got) >= 1, "lost reports are not said")
-    check(9 not in [r["index"] for r in got], "a delta across a buffer that was lost")
+    check(sum(r["lost"] for r in got) >= 1, "lost reports are not counted")
+    check(9 not in [r["index"] for r in got], "a delta across a lost buffer")
 
 
 def oa_double_wrap(m):
-    """A 32-bit counter that wraps more than once in a run: the total is the sum over pairs of
+    """If a 32-bit counter wraps more than once in a run, the total is the sum over pairs of
     reports."""
     recs = skl()
     samples = [r for r in recs if r.number == SAMPLE]
@@ -529,12 +530,12 @@ def oa_double_wrap(m):
     keep = [r for r in recs if r.number not in (LOST, BUFFER_LOST)]
     total = step * (len(samples) - 1)
     rec, = replayed(m, pack(keep), "--raw", "--totals")
-    check(total > 2 << 32, "the test's own sum")
+    check(total > 2 << 32, "sum that the test calculates")
     eq(rec["counter"]["B0"], total, "B0")
 
 
 def oa_offsets(m):
-    """Format A12 of gen8: its counters begin after the clock, not at the clock."""
+    """In format A12 of gen8 the counters begin after the clock, not at the clock."""
     recs, fmt = skl(), 8
     info = [r for r in recs if r.number == INFO][0]
     info.body = info.body[:32] + struct.pack("<I", fmt) + info.body[36:]
@@ -556,7 +557,7 @@ def metrics(m, counters):
 def oa_underflow(m):
     path = metrics(m, [("D", "float", "A 0 READ A 0 READ 1 UADD FSUB"), ("T", "uint64", "$D")])
     for r in replayed(m, pack(skl()), "--metrics", path, "-m", "Mine"):
-        eq((float(r["counter"]["D"]), r["counter"]["T"]), (0.0, 0), "less than nothing")
+        eq((float(r["counter"]["D"]), r["counter"]["T"]), (0.0, 0), "a negative result is 0")
 
 
 def oa_gpu_time(m):
@@ -572,7 +573,7 @@ def oa_gpu_time(m):
 
 
 def oa_exponent(_m):
-    """In C: the period is the longest one of the timer that does not exceed the requested one."""
+    """A unit test in C checks that the timer's period is the longest that does not exceed the request."""
     r = subprocess.run(["tests/unit", "t_oalive"], cwd=machine.ROOT, capture_output=True, timeout=1200, check=False)
     if b"ok " not in r.stdout:
         raise Skip(f"no compiler for unit tests: {r.stderr[-80:]!r}")
@@ -582,7 +583,7 @@ def oa_exponent(_m):
 # --- DRM clients ----------------------------------------------------------------------------------
 
 def shared_pid(m):
-    """Three processes hold one client: it counts once in the device's memory and time."""
+    """A client that three processes hold counts once in the memory and time of the device."""
     m.device("i915", I915)
     text = dump("i915", 7, *ns(render=5e9), "drm-total-system0:\t8 MiB", "drm-resident-system0:\t8 MiB", pdev=I915)
     for pid in (10, 20, 30):
@@ -594,7 +595,7 @@ def shared_pid(m):
 
 
 def rebase(m):
-    """A value that decreases and increases again: the way back is not work."""
+    """If a value decreases and increases again, the increase up to the old value is not busy time."""
     f = one_client(m, text=dump("i915", 7, *ns(render=5e9), pdev=I915))
     s = m.procs(steps=[writer(f, dump("i915", 7, *ns(render=1e9), pdev=I915)),
                        writer(f, dump("i915", 7, *ns(render=5e9), pdev=I915))])
@@ -603,7 +604,7 @@ def rebase(m):
 
 
 def old_delta_shown(m):
-    """After a decrease the busy share is 0, not that of the sample before."""
+    """After a decrease busy is 0, not the value of the sample before."""
     f = one_client(m, text=dump("i915", 7, *ns(render=0), pdev=I915))
     s = m.procs(steps=[writer(f, dump("i915", 7, *ns(render=1e8), pdev=I915)),
                        writer(f, dump("i915", 7, *ns(render=5e7), pdev=I915))])
@@ -620,8 +621,8 @@ def npu(m):
 
 
 def trusted_pdev(m):
-    """If drm-pdev differs from the node, the node decides. Clients without drm-pdev are
-    complete."""
+    """If drm-pdev differs from the node, the node determines the device. Clients without drm-pdev
+    have all values."""
     m.device("i915", I915)
     m.device("xe", XE, card=1, render=129)
     m.fd(10, 5, dump("i915", 7, *ns(render=5), pdev=XE))
@@ -641,11 +642,11 @@ def profiling_off(m):
     m.fd(10, 5, dump("panthor", 7, "drm-maxfreq-panthor:\t1000 MHz"))
     eq(busy(m.json()[0], "panthor"), None, "busy")
     r = m.run("list")
-    check(b"profiling" in r.out + r.err, f"list says why: {r.out!r}")
+    check(b"profiling" in r.out + r.err, f"list must mention profiling: {r.out!r}")
 
 
 def sleeping(m):
-    """No file of a suspended card is opened that could wake the card; a FIFO would block here."""
+    """Files that could wake a suspended card are not opened; they are FIFOs, so that an open would block."""
     dev = m.device("amdgpu", AMD, state="suspended")
     for f in ("gpu_busy_percent", "pp_dpm_sclk", "gpu_metrics"):
         os.mkfifo(m.path(dev, f))
@@ -680,15 +681,15 @@ def bare_bytes(m):
 
 
 def capability_unit(_m):
-    """A unit that grants capabilities must list them in its bounding set, or they are lost at
-    exec."""
+    """A systemd unit that grants capabilities must list them in its bounding set, or they are lost
+    at exec."""
     found = []
     for folder, _, files in os.walk(os.path.join(machine.ROOT, "contrib")):
         for f in files:
             if f.endswith(".service"):
                 with open(os.path.join(folder, f), encoding="utf-8") as h:
                     found.append((f, h.read()))
-    check(found, "no systemd unit in contrib")
+    check(found, "contrib has no systemd unit")
     for name, text in found:
         def caps(key, text=text):
             return set(" ".join(re.findall(rf"^{key}=(.*)$", text, re.M)).split())

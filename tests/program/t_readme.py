@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """t_readme.py PROG: runs the commands in README.md and docs/*.md, and those in the EXAMPLES of the
-manual pages. If output follows a command, it is compared, except for the time of day. A comment
-after a command is removed. PART=quick in the environment: only commands that read captured machines
-and files; PART=live: only those that read this machine."""
+manual pages. If the page shows output after a command, it is compared, except for the time of day.
+A comment after a command is removed. PART=quick in the environment: only commands that read
+captured machines and files; PART=live: only those that read this machine."""
 import glob
 import os
 import pty
@@ -16,7 +16,7 @@ import tempfile
 
 prog = os.path.abspath(sys.argv[1])
 root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# This test does the work of make run; make test would not end; make install-dev runs with a
+# This test does the work of make run, make test would not end, and make install-dev runs with a
 # DESTDIR.
 own = {"make run", "make test", "make install-dev",
        "make install PREFIX=/usr"}
@@ -37,7 +37,7 @@ other = {
 
 
 def blocks(text):
-    """The commands of the console blocks, each with the lines of output below it."""
+    """Yields the commands of the console blocks, each with the lines of output below it."""
     for block in re.findall(r"^```console\n(.*?)^```", text, re.S | re.M):
         command, output = None, []
         for line in block.splitlines():
@@ -52,14 +52,14 @@ def blocks(text):
 
 
 def inline(text):
-    """The commands within sentences."""
+    """Yields the commands within sentences."""
     for command in re.findall(r"`(gpustat [^`]*)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)):
         yield " ".join(command.split()), []
 
 
 def examples(text):
-    """The commands of the EXAMPLES of a manual page: lines of their own, and those of crontabs and of
-    systemd's units."""
+    """Yields the commands of the EXAMPLES of a manual page: lines of their own, and those of
+    crontabs and of systemd units."""
     part = re.search(r"^\.Sh EXAMPLES\n(.*?)^\.Sh ", text, re.S | re.M)
     for line in re.findall(r"^\.Dl (.*)$", part[1] if part else "", re.M):
         yield line, []
@@ -78,7 +78,7 @@ class Places:
         self.sockets = []
 
     def put(self, command):
-        """The command with its files and ports replaced."""
+        """Returns the command with its files and ports replaced."""
         def file(m):
             path = os.path.join(self.tmp, m[2].replace("/", "_").lstrip("_"))
             if m[1].strip() in ("-O", ">>", ">"):
@@ -105,7 +105,7 @@ class Places:
 
 
 def shell(text):
-    """Errors in the shell blocks, which are not run: wrong syntax, and missing files of contrib."""
+    """Yields errors in the shell blocks, which are not run: wrong syntax, and missing files of contrib."""
     for block in re.findall(r"^```sh\n(.*?)^```", text, re.S | re.M):
         got = subprocess.run(["sh", "-n"], input=block, capture_output=True, text=True, check=False)
         if got.returncode:
@@ -144,7 +144,7 @@ def read(path):
 
 
 class Runner:
-    """Runs the commands of a page in the top folder, in order: one may read the file of another."""
+    """Runs the commands of a page in the top folder, in order, because one may read the file of another."""
 
     TREE = "--proc tests/trees/mixed/proc --sys tests/trees/mixed/sys"
 
@@ -155,7 +155,7 @@ class Runner:
             f.write("drm-driver:\ti915\ndrm-client-id:\t7\n")
         self.env = dict(os.environ, PATH=tmp + ":" + os.environ["PATH"])
         self.places = Places(tmp)
-        # The run that cron has recorded, of the manual's example of plot.
+        # The recorded run that cron would write, for the example of plot in the manual.
         self.run("gpustat 0.1 5 -o json -O /var/log/gpustat.json", [])
 
     def run(self, command, output):
@@ -198,8 +198,9 @@ class Runner:
 
 
 def adapted(command):
-    """A command with a short interval and a count, if it runs until it is stopped; with a short
-    command, if it runs make; with a tree that exists, if it reads the host's in a container."""
+    """Returns a command with a short interval and a count, if it runs until it is stopped; with a
+    short command, if it runs make; with a tree that exists, if it reads the host's in a
+    container."""
     command = re.sub(r"^timeout 60 gpustat 0\.1 ", "gpustat 0.1 5 ", command)
     command = re.sub(r" -- make$", " -- ls", command)
     command = command.replace("${STATE_DIRECTORY}", "/var/lib/gpustat")
@@ -209,7 +210,7 @@ def adapted(command):
 
 
 def codes(command):
-    """The exit statuses that are no failure: check has four, and doctor and a command's own."""
+    """Returns the valid exit statuses: check has four; stat and sample have those of the command."""
     return (0, 1, 2, 3) if " check " in command else (0,)
 
 
@@ -254,7 +255,7 @@ def main():
             verdict(name + " # SKIP needs package pkg-config", None)
         if chosen(False):
             missing = (own | other.keys()) - all_commands
-            verdict("the pages contain the expected commands, and all that are not run",
+            verdict("the pages contain the expected commands, and all commands that are not run",
                     None if len(all_commands) > 60 and not missing else sorted(missing) or len(all_commands))
     print(f"1..{n}")
     return bool(bad)
