@@ -4,11 +4,11 @@
 #   make lib       the static libraries        make install-dev   libraries, headers and manuals
 #   make shared    libgpustat.so, libperfmon2.so, from the same objects; make install-shared
 #   make run       build, and show the GPUs of this machine
-#   make bench     measure the cost of watching and counting, next to references and perf
+#   make bench     measure the cost of monitoring and counting, and compare it with other programs
 #   make test      run the quick tests, five minutes at most; as root on Debian, install what they need first
 #   make test-live, test-machines, test-consumers, test-deep, test-all   the other tests, see tests/levels
 #   make check     run the quick tests with what is installed
-#   make mutate    plant small faults, and list those that no test notices
+#   make mutate    insert small faults, and list those that no test notices
 #   make arch      measure the size on eight architectures, in emulated machines
 #   make setcap    let the members of the group gpustat, or GROUP=NAME, see the GPU clients of other users;
 #                  PERFMON=1: also their perf events
@@ -29,8 +29,8 @@ include contrib/install.mk
 VERSION = 0.2.0
 LIBDIR  = $(PREFIX)/lib
 INCLUDEDIR = $(PREFIX)/include
-# CC from the environment or the command line is used. The default of make, cc, would use glibc.
-# LINKCC links the shared libraries: with the C library of the system's programs, which load them.
+# CC of the environment or the command line is used. The default of make, cc, would use glibc.
+# LINKCC links the shared libraries with the C library of the system's programs, which load them.
 ifeq ($(origin CC),default)
 CC      = musl-gcc
 LINKCC  = cc
@@ -243,7 +243,7 @@ PIC  += $(ATOMICS)
 ATOMICS = $(call once,ATOMICS,$(call has,-mno-outline-atomics))
 PIC_DIR = build/pic
 GPUSTAT_OBJS  = $(addprefix $(PIC_DIR)/,$(patsubst %,%.o,$(filter-out gpustat commands/% views/% perfmon/% sources/os/trace,$(SOURCES))))
-# libgpustat-host.a: the counters by name of the machine itself, as in a program without counters.
+# libgpustat-host.a: named counters of the machine itself, as in a program without other counters.
 HOST_OBJS     = $(filter %/parse.o %/counters.o $(PIC_DIR)/sources/os/% $(PIC_DIR)/sources/host/%,$(GPUSTAT_OBJS)) \
 		$(addprefix $(PIC_DIR)/sources/catalog/,hostcounters.o descriptions.o khr.o hostcatalog.o)
 PERFMON2_OBJS = $(addprefix $(PIC_DIR)/,$(patsubst %.c,%.o,$(wildcard perfmon/*.c)) perfmon/tables.o parse.o perfstream.o sources/os/files.o sources/os/replace.o)
@@ -282,11 +282,11 @@ libgpustat-host.a libperfmon2.a: lib%.a: $(PIC_DIR)/lib%.o
 	rm -f $@
 	$(AR) rcsD $@ $<
 
-# Shared libraries of the same objects. SOVERSION is raised if a program that was linked with an
-# older library would not work any more. The version of a symbol is that of the library it came with.
+# Shared libraries of the same objects. SOVERSION is increased if a program that was linked with an
+# older library would not work any more. The version of a symbol is that of the library.
 SOVERSION = 0
 SHARED_LIBS = libgpustat.so.$(SOVERSION) libperfmon2.so.$(SOVERSION)
-# Links a library: its archive, its public names, the libraries that it needs.
+# Links a library from its archive, with its public names and the libraries that it needs.
 LINK_SHARED = printf '%s { global: $(2) local: *; };\n' $(1)_$(SOVERSION) >$(PIC_DIR)/$(1).map && \
 	$(LINKCC) -shared -o $@ -Wl,-soname,$@ -Wl,--version-script=$(PIC_DIR)/$(1).map -Wl,-z,defs -Wl,-z,text \
 	$(LDFLAGS) -Wl,--whole-archive $(1).a -Wl,--no-whole-archive $(3)
@@ -337,8 +337,8 @@ picture: $(PROG)
 	cp build/boot-showcase/out/top.svg docs/top.svg
 	cat build/boot-showcase/out/lines
 
-# Plants 300 small faults in copies of the tree, and lists those that no test notices: half an hour
-# and more. tests/mutants says why each of them is none, or what it would take to test it.
+# Inserts 300 small faults in copies of the tree, and lists those that no test notices, in half an
+# hour or more. tests/mutants has for each known one the reason, or the test that would be needed.
 mutate: $(PROG)
 	tests/mutate
 
@@ -355,8 +355,8 @@ features:
 sizes:
 	@tests/sizes "$(FEATURES)"
 
-# Measures the cost of watching and counting next to references and perf. tests/program/t_cost.sh tests the
-# limits that need no clock.
+# Measures the cost of monitoring and counting, compared with other programs and perf. t_cost.sh
+# tests the limits that do not depend on a clock.
 bench: $(PROG)
 	@PLAIN="$(CC)" tests/bench/run ./$(PROG)
 

@@ -1,6 +1,6 @@
-"""Runs a program with a clock that the test controls, by ptrace(2): time passes for it only when it
-sleeps and when the test adds some, even on a busy machine. It stops before it sleeps, so that files
-can change between two samples.
+"""Runs a program with a clock that the test controls, by ptrace(2): time passes for the program
+only when it sleeps and when the test adds some, even on a busy machine. The program stops before it
+sleeps, so that files can change between two samples.
 SPDX-License-Identifier: MIT"""
 import ctypes
 import os
@@ -27,7 +27,7 @@ libc.ptrace.restype = ctypes.c_long
 
 
 class Unable(Exception):
-    """The reason why no program can be run in this way on this machine."""
+    """The reason why a program cannot be run in this way on this machine."""
 
 
 def ptrace(what, pid, addr=0, data=0):
@@ -39,8 +39,8 @@ def ptrace(what, pid, addr=0, data=0):
 
 class Driven:
     """A program that runs until it sleeps: `while p.sleep(): ...; p.wake()`, from one thread only.
-    At the end it has code, out, err. now: its clock, in ns; due: the end of the current sleep;
-    watched: times of reading file `watch`."""
+    At the end it has code, out and err. now: its clock, in ns; due: the end of the current sleep;
+    watched: times at which the file `watch` was read."""
 
     def __init__(self, argv, execs=1, watch=None, **kw):
         self.now = time.monotonic_ns()
@@ -119,8 +119,8 @@ class Driven:
         self.out, self.err = self.read["stdout"], self.read["stderr"]
 
     def stop(self, sig=0):
-        """Runs to the next stop: (True, number, arguments) on entry to a system call, (False, None,
-        None) on its return; None at the end of the program."""
+        """Runs to the next stop. Returns (True, number, arguments) on entry to a system call,
+        (False, None, None) on its return, None at the end of the program."""
         while True:
             ptrace(SYSCALL, self.pid, 0, sig)
             _pid, status = os.waitpid(self.pid, 0)
@@ -138,7 +138,7 @@ class Driven:
                 sig = 0
 
     def sleep(self):
-        """Runs the program until it sleeps. False: it has ended."""
+        """Runs the program until it sleeps. Returns False if it has ended."""
         gettime, nanosleep, ppoll, *reads = self.calls
         while (stop := self.stop()) is not None:
             entry, nr, args = stop
@@ -164,13 +164,13 @@ class Driven:
         return False
 
     def wake(self, late=0):
-        """Ends the sleep, `late` ns after the time when it was due."""
+        """Ends the sleep, `late` ns after it was due."""
         self.now = max(self.now, self.due) + late
         os.pwrite(self.mem, struct.pack(self.longs, 0, 0), self.waits)
 
     def to_end(self, late=lambda k: 0):
-        """Runs the program to its end; sleep k ends late(k) seconds late. The times when the sleeps
-        were due."""
+        """Runs the program to its end; sleep k ends late(k) seconds late. Returns the times at
+        which the sleeps were due."""
         sleeps = []
         while self.sleep():
             sleeps.append(self.due)

@@ -1,5 +1,6 @@
-# deadfs.py - a FUSE file system whose server responds until dies() is called: then it reads
-# requests and responds to none. A process that waits for it cannot be killed until the server is.
+# deadfs.py - a FUSE file system with a server that responds until dies() is called: after that it
+# reads requests and responds to none. A process that waits for it cannot be killed until the server
+# is.
 # SPDX-License-Identifier: MIT
 import ctypes
 import errno
@@ -38,7 +39,7 @@ def own_mounts():
 
 
 class Server:
-    """Mounts the file system at `where`; files: {name: bytes} of its only folder, all
+    """Mounts the file system at `where`. files: {name: bytes} of its only folder, all
     executable."""
 
     def __init__(self, where, files, kind="fuse"):
@@ -73,7 +74,7 @@ class Server:
         os.read(self.said, 1)
 
     def end(self):
-        """Kills the server and unmounts: requests that wait for it fail."""
+        """Kills the server and unmounts the file system, so that waiting requests fail."""
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         os.close(self.mute)
@@ -115,7 +116,7 @@ class Server:
             if name not in self.names:
                 return errno.ENOENT, b""
             child = self.names.index(name) + 2
-            return 0, struct.pack("=QQQQII", child, 0, 0, 0, 0, 0) + self.attr(child)  # not cached: each access sends a request
+            return 0, struct.pack("=QQQQII", child, 0, 0, 0, 0, 0) + self.attr(child)  # the kernel must not cache it: each access sends a request
         if op == GETATTR:
             return 0, struct.pack("=QII", 0, 0, 0) + self.attr(node)
         if op in (OPEN, OPENDIR):

@@ -27,8 +27,8 @@ def numbers():
 
 
 def lacking(calls, *args, error="ENOSYS", argv=None, **kw):
-    """Runs the program, and processes that it starts, with a seccomp filter by which these calls
-    fail. The program's own filter is added to it."""
+    """Runs the program, and processes that it starts, with a seccomp filter that makes these calls
+    fail. The program adds its own filter."""
     nr, libc = numbers(), ctypes.CDLL(None, use_errno=True)
     wanted = [nr[c] for c in calls.split()]
     code = [(0x20, 0, 0, 0)]  # load the number of the call

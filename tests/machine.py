@@ -1,7 +1,7 @@
 # machine.py - the library of the tests in Python: machines made of files, runs of the program on
-# them, parsers of its formats, and the runner of a list of tests, which prints TAP. Variables of the
-# environment: ONLY=TEXT runs only the tests with TEXT in their names, PART=live only those that
-# @live marks, PART=quick only the others; TIMES=1 prints the time of each.
+# them, parsers of its formats, and the runner of a list of tests, which prints TAP. Variables of
+# the environment: ONLY=TEXT runs only the tests with TEXT in their names; PART=live only those that
+# @live marks, PART=quick only the others; TIMES=1 prints the time of each test.
 # SPDX-License-Identifier: MIT
 import contextlib
 import csv
@@ -70,8 +70,8 @@ def no_constant(name):
 
 
 def strict(line):
-    """One JSON value, exactly as in the standard: no NaN, no duplicate key, valid UTF-8, no lone
-    surrogate."""
+    """Parses one JSON value, which must conform to the standard: no NaN, no duplicate key, valid
+    UTF-8, no lone surrogate."""
     text = line.decode("utf-8") if isinstance(line, bytes) else line
     v = json.loads(text, object_pairs_hook=no_twice, parse_constant=no_constant)
     json.dumps(v, ensure_ascii=False).encode("utf-8")
@@ -84,7 +84,7 @@ def parse_json(out):
 
 
 def parse_csv(out):
-    """The rows of the long form of CSV, as dicts."""
+    """Returns the rows of the long form of CSV, as dicts."""
     check(out.endswith(b"\n"), "output ends within a line")
     rows = list(csv.reader(io.StringIO(out.decode("utf-8"), newline=""), strict=True))
     eq(",".join(rows[0]), CSV_HEADER, "header")
@@ -94,8 +94,8 @@ def parse_csv(out):
 
 
 def parse_logfmt_line(line):
-    """A line of key=value and key="JSON string"; keys have letters, digits, '_' and '.', and those that would be the same
-    end with '~' and hexadecimal digits."""
+    """Parses a line of key=value and key="JSON string". Keys have letters, digits, '_' and '.';
+    keys that would be equal end with '~' and hexadecimal digits."""
     d, i = {}, 0
     while i < len(line):
         m = re.compile(r'([A-Za-z0-9_.]+(?:~[0-9a-f]+)?(?:\.[a-z_]+)?)=(?:"((?:[^"\\]|\\.)*)"|([^\s"=]*))(?: |$)').match(line, i)
@@ -112,7 +112,7 @@ def parse_logfmt(out):
 
 
 def printable(out):
-    """The text, which must be valid UTF-8 without control characters, or others that move text."""
+    """Returns the text, which must be valid UTF-8 without characters that control the terminal."""
     text = out.decode("utf-8")
     bad = [c for c in text if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or moves_text(c))]
     check(not bad, f"raw control characters {bad[:4]!r}")
@@ -174,8 +174,8 @@ def run(args, stdin=b"", nobody=False, timeout=120, **kw):
 
 
 def on_terminal(args, cols=80, rows=24, timeout=60, **env):
-    """The output of a run whose standard output is a terminal of this size, without its carriage
-    returns. env: variables to set; None: to remove."""
+    """Returns the output of a run with a terminal of this size as standard output, without carriage
+    returns. env: variables to set; None removes a variable."""
     master, slave = os.openpty()
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
     full = {**os.environ, "TERM": "vt100", "COLUMNS": None, "NO_COLOR": None, **env}
@@ -216,7 +216,7 @@ def package(tool, name):
 
 
 def protoc(trace):
-    """The packets of a Perfetto trace as text, with the names of tests/timelines/perfetto.proto."""
+    """Returns the packets of a Perfetto trace as text, with the names of tests/timelines/perfetto.proto."""
     p = subprocess.run([package("protoc", "protobuf-compiler"), f"--proto_path={HERE}/timelines", "--decode=perfetto.protos.Trace",
                         "perfetto.proto"], input=trace, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     check(p.returncode == 0 and p.stderr == b"", f"protoc: {p.stderr!r}")
@@ -328,8 +328,8 @@ class Machine:
         return self.write(f"proc/{pid}/fdinfo/{n}", text) if text is not None else None
 
     def gone(self, pid):
-        """Removes a process as when it exits: open fdinfo files become empty, and its folder is
-        removed."""
+        """Removes a process in the way that an exit does: open fdinfo files become empty, and its
+        folder is removed."""
         d = self.path(f"proc/{pid}")
         for f in os.listdir(f"{d}/fdinfo"):
             rewrite(f"{d}/fdinfo/{f}", "")
@@ -344,7 +344,7 @@ class Machine:
         return run(list(args) + self.roots(), **kw)
 
     def json(self, *args, **kw):
-        """The records of a short one-shot run, which must succeed."""
+        """Returns the records of a short one-shot run, which must succeed."""
         args = list(args)
         if not {"-w", "-r", "list"} & set(args):
             args += ["-w", "0.02"]
@@ -353,8 +353,8 @@ class Machine:
         return parse_json(r.out)
 
     def driven(self, *args, limit=None, **kw):
-        """Runs the program with a clock that the test controls; limit: its number of
-        descriptors."""
+        """Runs the program with a clock that the test controls. limit: the number of descriptors
+        that it may open."""
         words = ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh"] if limit else []
         try:
             return clock.Driven([*words, PROG, *args, *self.roots()], execs=2 if limit else 1, **kw)
@@ -362,9 +362,9 @@ class Machine:
             raise Skip(str(e)) from None
 
     def live(self, *args, steps, interval=None, late=None):
-        """Runs the program while its files change: steps[k] is called before sample k, after the
-        previous reading. late[k]: sample k is taken this many seconds late. A list of records for
-        each sample. With -r, sample 0 is taken at the start."""
+        """Runs the program while its files change: calls steps[k] before sample k, after the
+        previous reading. late[k]: sample k is taken this many seconds late. Returns a list of
+        records for each sample. With -r, sample 0 is taken at the start."""
         several = len(steps) > 1
         interval = interval or (STEP if several else WINDOW)
         timing = [str(interval), str(len(steps))] if several else ["-w", str(interval)]
@@ -386,7 +386,7 @@ class Machine:
         return [samples[t] for t in sorted(samples)]
 
     def procs(self, *args, steps, **kw):
-        """Like live(), with `clients`: for each sample a dict from client id to record."""
+        """Like live(), with `clients`. Returns for each sample {client id: record}."""
         return [{r["client"]: r for r in s} for s in self.live("clients", *args, steps=steps, **kw)]
 
 
@@ -397,22 +397,22 @@ def wait_asleep(pid):
         with open(f"/proc/{pid}/stat", "rb") as f:
             state = f.read().rpartition(b")")[2].split()[0]
         check(state != b"Z", "ended before its first sample")
-        check(time.monotonic() < until, "does not come to rest")
+        check(time.monotonic() < until, "does not fall asleep")
         seen = seen + 1 if state == b"S" else 0
         time.sleep(0.004)
 
 
 def until(what, holds):
-    """Waits until holds() returns a true value, even on a slow machine; that value."""
+    """Waits until holds() returns a true value, even on a slow machine. Returns that value."""
     end = time.monotonic() + 120
     while not (got := holds()):
-        check(time.monotonic() < end, f"waited in vain: {what}")
+        check(time.monotonic() < end, f"did not happen: {what}")
         time.sleep(0.005)
     return got
 
 
 def waiting_in(pipe):
-    """The number of unread bytes in the pipe."""
+    """Returns the number of unread bytes in the pipe."""
     return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
 
 
@@ -423,7 +423,7 @@ def until_taken(p):
 
 
 def cpu_of(pid):
-    """The CPU time of all threads of the process, in seconds."""
+    """Returns the CPU time of all threads of the process, in seconds."""
     total = 0
     for tid in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="ascii") as f:
@@ -432,20 +432,20 @@ def cpu_of(pid):
 
 
 def most_by_perf(seconds):
-    """The most that perf's task-clock may count for this CPU time of the scheduler. The scheduler's
-    value is that of its last tick; perf's clock also runs while the host has the CPU, and 8 % more
-    were seen where tasks compete for a CPU (Linux 6.18)."""
+    """Returns the maximum of perf's task-clock for this CPU time of the scheduler. The scheduler's
+    value is that of its last tick; perf's clock also runs while the host uses the CPU, and counted
+    up to 8 % more if tasks compete for a CPU (Linux 6.18)."""
     return 1.2 * seconds + 0.01
 
 
 def until_it_ran(pid, seconds):
-    """Waits until the process has used this much more CPU time, however long that takes."""
+    """Waits until the process has used this much more CPU time, without a time limit of its own."""
     had = cpu_of(pid)
     until(f"{pid} runs for {seconds} s", lambda: cpu_of(pid) >= had + seconds)
 
 
 def command_of(pid, name="work"):
-    """Waits for the child with this name of process pid; its PID."""
+    """Waits for the child with this name of process pid. Returns its PID."""
     def find():
         for p in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -467,8 +467,9 @@ def until_zombie(pid):
 
 
 def copy_program(source, path):
-    """Copies a program, to be run from there. cp(1) does it, because a process that another thread forks meanwhile has copies
-    of all descriptors of this one until its exec: if one of them is open for writing to the program, "Text file busy"."""
+    """Copies a program, to be run from there. cp(1) copies it, because processes that other threads
+    fork have copies of all descriptors of this one until their exec, and a descriptor that is open
+    for writing to the program causes "Text file busy"."""
     subprocess.run(["cp", "--", source, path], check=True)
     os.chmod(path, 0o755)
 
@@ -493,7 +494,7 @@ def right(rec, engine, delta_ns, what="busy", capacity=1, tol=0.2):
 
 
 def decode(m, text, *args):
-    """The record that `gpustat fdinfo` prints for one dump."""
+    """Returns the record that `gpustat fdinfo` prints for one dump."""
     path = m.write(f"dump-{time.monotonic_ns()}.txt", text)
     r = run(["fdinfo", "-o", "json", *args, path])
     eq(r.code, 0, f"exit code ({r!r})")
@@ -504,7 +505,7 @@ def decode(m, text, *args):
 
 
 def val(rec, group, inst, member):
-    """A number of the record, or None if it is absent or null."""
+    """Returns a number of the record, or None if it is absent or null."""
     return rec[group].get(inst, {}).get(member)
 
 
@@ -572,8 +573,8 @@ def one_client(m, driver="i915", pdev=I915, text=None, **kw):
 
 
 def in_namespace(m, script, *, hidepid=None):
-    """Runs the script in a new PID namespace whose /proc is mounted at $P. Before Linux 5.8 hidepid
-    applied to all mounts of /proc in a PID namespace, so here only to those in the new one."""
+    """Runs the script in a new PID namespace with its /proc mounted at $P. Before Linux 5.8 hidepid
+    applies to all mounts of /proc in a PID namespace, so that it must be a new one."""
     as_root()
     if not shutil.which("unshare") or not shutil.which("setpriv"):
         raise Skip("the package util-linux is missing")
@@ -605,12 +606,12 @@ def three(m):
 
 
 def on_grid(sleeps, step, tol=0.001):
-    """The times of samples, in steps after the first reading; they must be whole numbers that
-    increase."""
+    """Returns the times of samples, in steps after the first reading. They must be increasing whole
+    numbers."""
     ks = [round((due - sleeps[0]) / clock.NS / step) for due in sleeps]
     for k, due in zip(ks, sleeps):
         near((due - sleeps[0]) / clock.NS, k * step, tol, f"sample {k} on the grid")
-    eq(sorted(set(ks)), ks, "samples in order, each at a time of its own")
+    eq(sorted(set(ks)), ks, "samples are in order, and no two have the same time")
     return ks
 
 
@@ -626,7 +627,7 @@ def execute(item, scratch):
         return name, "skip", str(e), time.monotonic() - t
     except (AssertionError, ValueError, KeyError, IndexError, TypeError, OSError, subprocess.SubprocessError,
             UnicodeError, clock.Unable) as e:
-        # the message of a check is enough; other exceptions also have their place
+        # the message of a check is sufficient; other exceptions are printed with their traceback
         where = traceback.format_exception(type(e), e, e.__traceback__)[-3:]
         text = str(e) if isinstance(e, AssertionError) else "".join(where)
         return name, "not ok", text, time.monotonic() - t
@@ -649,7 +650,7 @@ def report(results):
 
 
 def roomy(folder):
-    """The folder, or None if it is not writable or too small for the largest of these machines."""
+    """Returns the folder, or None if it is not writable or too small for the largest machine."""
     with contextlib.suppress(OSError):
         v = os.statvfs(folder)
         if os.access(folder, os.W_OK) and v.f_bavail * v.f_frsize >= 1 << 29 and v.f_favail >= 200000:
@@ -658,7 +659,7 @@ def roomy(folder):
 
 
 def main(prog, tests, workers=16, alone=None):
-    """Runs the tests; alone(test): whether it runs alone, before the others. The exit code."""
+    """Runs the tests. alone(test): True if it runs alone, before the others. Returns the exit code."""
     global PROG
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # a shell's background jobs ignore it
     only, part = os.environ.get("ONLY"), os.environ.get("PART")

@@ -12,7 +12,7 @@ class Rec:
 
 
 def records(data, whole=True):
-    """All records of a file; whole: the file must have nothing else."""
+    """Returns all records of a file. whole: the file must contain nothing else."""
     got, at_ = [], 0
     while at_ + 8 <= len(data):
         number_, _pad, size = struct.unpack_from("<IHH", data, at_)
@@ -20,7 +20,7 @@ def records(data, whole=True):
             break
         got.append(Rec(at_, number_, size, data[at_ + 8:at_ + size]))
         at_ += size
-    check(not whole or at_ == len(data), "a file of whole records")
+    check(not whole or at_ == len(data), "the file ends after a complete record")
     return got
 
 

@@ -145,9 +145,9 @@ needs     = $(filter-out $(patsubst $(1)=%,%,$(filter $(1)=%,$(included))),$(sor
 objects-%:
 	@echo $(call needs,$*)
 
-# The warnings of each object are kept beside it: t_program.sh wants none.
+# The warnings of each object are kept beside it, because t_program.sh requires that there are none.
 compile = $(CC) $(FLAGS) $(WARN) $(1) -MMD -MP -c -o $@ $< 2>$@.warnings || { cat $@.warnings >&2; exit 1; }; cat $@.warnings >&2
-# Variables have sections of their own, which the fuzz targets reset between two inputs.
+# Each variable has a separate section; the fuzz targets reset these between two inputs.
 $(O)%.o: %.c tests/sanitized.mk
 	@mkdir -p $(@D)
 	@$(call compile,-DVERSION='"0"')
@@ -156,7 +156,7 @@ $(O)tests/%.o: tests/%.c tests/sanitized.mk
 	@mkdir -p $(@D)
 	@$(call compile,-Itests/fuzz)
 
-# What runs millions of times in some tests.
+# Files with code that runs millions of times in some tests.
 $(addprefix $(O),parse.o perfstream.o views/out.o sources/oa/oametrics.o tests/base/t_counters.o tests/oa/t_oametrics.o tests/views/t_out.o): FLAGS += -O1
 
 define unit
@@ -165,9 +165,10 @@ $(O)$(notdir $(1:.c=)): $(O)$(1:.c=.o) $(patsubst %.c,$(O)%.o,$(call needs,$(not
 endef
 $(foreach t,$(TESTS),$(eval $(call unit,$(t))))
 
-# A fuzz target is linked with what it needs of the program, and with the functions that the program
-# calls only if they are linked. Targets with replacements for some of these are linked without them.
-# tests/holds.c checks each record of the output, tests/fuzz/files.c stands in for the kernel.
+# A fuzz target is linked with the parts of the program that it needs, and with functions that the
+# program calls only if they are linked. Targets with replacements for some of these are linked
+# without them. tests/holds.c checks each record of the output, tests/fuzz/files.c replaces the
+# kernel.
 PROGRAM = $(wildcard *.c sources/*/*.c views/*.c commands/*.c commands/*/*.c) perfmon/pmumap.c
 weak   := $(shell sed -n 's/^\#pragma weak \([a-z0-9_]*\).*/-Wl,-u,\1/p' $(PROGRAM) | sort -u)
 WRAPS   = mmap openat close pread read write lseek fstatat fstat fstatfs readlinkat syscall inotify_init1 ioctl socket send recv \

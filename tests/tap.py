@@ -1,5 +1,4 @@
-"""Numbers results and prints them as TAP; skips tests of features that the program was built
-without."""
+"""Numbers results and prints them as TAP; skips tests of features that are not built in."""
 import atexit
 import contextlib
 import ctypes
@@ -18,8 +17,8 @@ count = failed = 0
 
 
 def report(ok, name, *notes):
-    """A test that failed is skipped if a note has the message that the program lacks the
-    feature."""
+    """Prints a result. A failed test is skipped if a note has the message that a feature is not
+    built in."""
     global count, failed
     lacked = re.search(r"not built in: \w+", " ".join(map(str, notes))) if not ok and left_out(sys.argv[1]) else None
     ok = ok or lacked is not None
@@ -38,7 +37,7 @@ def skip(name, why):
 # --- the end after a signal -----------------------------------------------------------------------
 
 def children(pid):
-    """The processes that a process has started, and theirs."""
+    """Returns the child processes of a process, and theirs."""
     found = []
     for p in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -52,8 +51,8 @@ def children(pid):
 
 
 def users(folder):
-    """The processes that have a file of the folder among their arguments, such as servers that have
-    left the process that started them."""
+    """Returns the processes with a file of the folder among their arguments, such as servers that
+    are no longer children of the test."""
     found = []
     for p in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -70,7 +69,7 @@ def kill(pids):
 
 
 def unmount(top):
-    """Unmounts what is mounted in a folder, the last first, without waiting for a dead server."""
+    """Unmounts all file systems in a folder, the last first, without waiting for a dead server."""
     with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as f:
         points = [line.split()[1] for line in f]
     for point in reversed([p for p in points if p.startswith(top + "/")]):
@@ -78,7 +77,7 @@ def unmount(top):
 
 
 def remove(top):
-    """Removes a folder; some tests take permissions away."""
+    """Removes a folder, also if a test has removed permissions in it."""
     for where, names, _files in os.walk(top):
         for d in (os.path.join(where, n) for n in names):
             if not os.path.islink(d):
@@ -98,8 +97,8 @@ def temporary_folder(prefix="gpustat-test-", where=None):
 
 
 def interrupted(number, _frame):
-    """Ends the test soon after a signal: `finally` is for what is not a file. Threads may start
-    programs and write files until the end, so that another process removes the folders then."""
+    """Ends the test soon after a signal. Files are not removed by `finally` blocks: threads may start
+    programs and write files until the end, so that another process removes the folders after it."""
     if os.getpid() != OWNER:  # a process that a test has forked
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
@@ -120,7 +119,7 @@ def interrupted(number, _frame):
     sys.exit(128 + number)
 
 
-# A shell's background jobs ignore SIGINT, and programs that nohup starts ignore SIGHUP.
+# Background jobs of a shell ignore SIGINT, and programs that nohup starts ignore SIGHUP.
 END_SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 for _signal in END_SIGNALS:
     signal.signal(_signal, interrupted)
@@ -131,7 +130,7 @@ os.chmod(tempfile.tempdir, 0o755)
 
 @functools.cache
 def commands(prog):
-    """The commands that prog --help shows in two columns."""
+    """Returns the commands that prog --help shows in two columns."""
     said = subprocess.run([prog, "--help"], stdout=subprocess.PIPE, check=True).stdout.decode()
     table = said.split("\n\n")[1].splitlines()
     return [name for row in table for name in (row[:8].strip(), row[40:48].strip()) if name and name[0] != "("]
@@ -139,13 +138,13 @@ def commands(prog):
 
 @functools.cache
 def left_out(prog):
-    """The names of the features that prog was built without, according to its --version."""
+    """Returns the features that prog was built without, according to its --version."""
     said = subprocess.run([prog, "--version"], stdout=subprocess.PIPE, check=False).stdout.decode()
     return [name for line in said.splitlines() if line.startswith("not built in: ") for name in line.split()[3:]]
 
 
 def lacks(prog, args):
-    """The message of prog that it was built without a feature that args require, or None."""
+    """Returns the message that a feature which args require is not built in, or None."""
     end = args.index("--") if "--" in args else len(args)
     ran = subprocess.run([prog, *args[:end], "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                          check=False)
