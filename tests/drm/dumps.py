@@ -1,6 +1,6 @@
-# dumps.py - fdinfo dumps written by hand, with the values that a decoder must read: (name, text,
-# expected values). A line of the text is "key:TAB value"; what is expected was written by hand, too,
-# with the arithmetic where there is one.
+# dumps.py - hand-written fdinfo dumps with the values that a decoder must read: (name, text,
+# expected values). A line of the text is "key:TAB value"; the expected values were also written by
+# hand, with the calculation if there is one.
 # SPDX-License-Identifier: MIT
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -21,14 +21,14 @@ def busy(ns, capacity=1):
 
 
 DUMPS = (
-    ("a client and nothing else", text("i915", 1), want("i915", 1)),
+    ("only a client", text("i915", 1), want("i915", 1)),
     ("a platform device has no pdev", text("msm", 2, "drm-engine-gpu:\t17 ns", pdev=None),
      want("msm", 2, None, engine={"gpu": busy(17)})),
-    ("four engines, one of which is twice there", text(
+    ("four engines, one of which occurs twice", text(
         "i915", 3, "drm-engine-render:\t1000000001 ns", "drm-engine-copy:\t0 ns", "drm-engine-video:\t5 ns",
         "drm-engine-capacity-video:\t2", "drm-engine-video-enhance:\t7 ns"),
      want("i915", 3, engine={"render": busy(1000000001), "copy": busy(0), "video": busy(5, 2), "video-enhance": busy(7)})),
-    ("the capacity stands before the time", text("i915", 4, "drm-engine-capacity-vcs:\t4", "drm-engine-vcs:\t12 ns"),
+    ("the capacity before the time", text("i915", 4, "drm-engine-capacity-vcs:\t4", "drm-engine-vcs:\t12 ns"),
      want("i915", 4, engine={"vcs": busy(12, 4)})),
     ("a capacity of 0 is 1", text("xe", 5, "drm-engine-capacity-rcs:\t0", "drm-engine-rcs:\t3 ns"),
      want("xe", 5, engine={"rcs": busy(3)})),
@@ -73,7 +73,7 @@ DUMPS = (
     ("a key of a later standard", text("xe", 25, "drm-evicted-vram0:\t1 KiB"), want("xe", 25, other={"drm-evicted-vram0": "1 KiB"})),
     ("keys in capitals", text("xe", 26, "DRM-ENGINE-rcs:\t1 ns"), want("xe", 26, other={"DRM-ENGINE-rcs": "1 ns"})),
     ("the largest client id", text("xe", 2**32 - 1), want("xe", 2**32 - 1)),
-    ("a last line without a newline was cut off: not read", text("xe", 28, "drm-engine-bcs:\t5 ns", "drm-engine-rcs:\t12 ns")[:-1],
+    ("a last line without a newline is not read", text("xe", 28, "drm-engine-bcs:\t5 ns", "drm-engine-rcs:\t12 ns")[:-1],
      want("xe", 28, engine={"bcs": busy(5)})),
     ("an NPU", text("intel_vpu", 29, "drm-total-memory:\t8 MiB", "drm-resident-memory:\t6 MiB"),
      want("intel_vpu", 29, memory={"memory": {"total": 8 * MIB, "resident": 6 * MIB}})),

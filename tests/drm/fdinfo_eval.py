@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""fdinfo_eval.py FILE... - a second decoder of fdinfo dumps, to compare with: it was written from the
-kernel's drm-usage-stats.rst and from the printf formats of the drivers, and knows no table of the
-program. decode() returns what a record of `gpustat fdinfo` must say. SPDX-License-Identifier: MIT"""
+"""fdinfo_eval.py FILE... - a second decoder of fdinfo dumps, for comparison: it was written from
+the kernel's drm-usage-stats.rst and from the printf formats of the drivers, and uses no table of
+the
+program. decode() returns the expected record of `gpustat fdinfo`. SPDX-License-Identifier: MIT"""
 import json
 import re
 import sys
@@ -19,7 +20,7 @@ ENGINE = (("drm-engine-capacity-", "capacity", {"": 1}), ("drm-engine-", "busy_n
 
 
 class Malformed(Exception):
-    """A line that has a standard key and not a value of it."""
+    """A line with a standard key and an invalid value."""
 
 
 def amount(value, units):
@@ -39,7 +40,7 @@ def line_read(got, key, value):
             if not engine or not value:
                 raise Malformed(key)
             if name == "busy_ns" and NUMBER.fullmatch(value) and not value.endswith("ns"):
-                return  # a time in another unit is not one of the standard
+                return  # the standard has no time in another unit
             got["engine"].setdefault(engine, {})[name] = amount(value, units)
             return
     for name in SIZES:
@@ -54,9 +55,9 @@ def line_read(got, key, value):
 
 
 def decode(text):
-    """{"head", "engine", "memory", "other", "skipped"}"""
+    """Returns {"head", "engine", "memory", "other", "skipped"}."""
     got = {"head": {}, "engine": {}, "memory": {}, "other": {}, "skipped": 0}
-    for line in text.split("\n")[:-1]:  # a last line without a newline was cut off
+    for line in text.split("\n")[:-1]:  # a last line without a newline is incomplete
         if not line.strip():
             continue
         key, colon, value = line.partition(":")
@@ -70,7 +71,7 @@ def decode(text):
         # the specification forbids a capacity of 0, and 1 is the default
         engine["capacity"] = max(engine.get("capacity", 1), 1)
     for region in got["memory"].values():
-        old = region.pop("memory", None)  # an old spelling of resident
+        old = region.pop("memory", None)  # the old key of resident
         if old is not None:
             region.setdefault("resident", old)
     return got

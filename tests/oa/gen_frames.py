@@ -23,7 +23,7 @@ def record(kind, body):
 
 
 def topology():
-    """drm_i915_query_topology_info of one slice"""
+    """Returns drm_i915_query_topology_info of one slice."""
     data = bytes([1, (1 << SUBSLICES) - 1] + [255] * SUBSLICES)
     body = struct.pack("<8H", 0, 1, SUBSLICES, 8, 1, 1, 2, 1) + data
     return body + bytes(-len(body) % 8)
@@ -37,7 +37,7 @@ def report(ticks, time, counters):
 
 
 def work(counters, ticks, busy, eu):
-    """Counts for `ticks` of the clock: the share `busy` of them, with the share `eu` of the EUs."""
+    """Counts `ticks` of the clock, of which the share `busy` is busy with the share `eu` of the EUs."""
     active = int(ticks * busy)
     eu_ticks = int(active * EUS * eu)
     pixels = int(active * 1.1)

@@ -35,7 +35,7 @@ FORMS = (
     ("float", "percent", "{a} {b} {c} FADD UDIV 100 UMUL $EuSubslicesTotalCount FDIV", None),
     ("uint64", "bytes", "{a} {b} FDIV $GpuTime UMUL", None), ("uint64", "cycles", "$GpuCoreClocks {a} UMIN $Part0 UADD", None),
 )
-# Shares that do not exceed 100 % whatever the counters of a real device do.
+# Percentages that do not exceed 100 with any values of the counters of a real device.
 SHARES = "A 0 READ 100 UMUL $GpuCoreClocks FDIV", "A 7 READ 100 UMUL $EuCoresTotalCount FDIV $GpuCoreClocks FDIV", \
     "A 8 READ $EuCoresTotalCount UDIV 100 UMUL $GpuCoreClocks FDIV"
 MARK = " of a device that does not exist, which a test counts during the measurement of a recording."
@@ -55,7 +55,7 @@ class Writer:
         self.lines = []
 
     def read(self):
-        """A read of a random counter of A or PEC, and sometimes of B or C."""
+        """Returns a read of a random counter of A or PEC, and sometimes of B or C."""
         n = self.rng.getrandbits(16)
         if self.fmt != PEC and n % 5 == 0:
             return f"{'BC'[n // 5 % 2]} {n // 10 % 8} READ"

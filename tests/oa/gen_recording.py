@@ -12,8 +12,8 @@ import struct
 M32 = (1 << 32) - 1
 M64 = (1 << 64) - 1
 
-# name: (PCI id, generation, Hz of timestamps, slices, subslices of each, EUs of each subslice,
-#        least MHz, most MHz, report format)
+# name: (PCI id, generation, Hz of timestamps, slices, subslices of each slice, EUs of each
+# subslice,        minimum MHz, maximum MHz, report format)
 PLATFORMS = {
     "hsw": (0x0412, 7, 12500000, 1, 2, 10, 350, 1250, "A45"),
     "bdw": (0x1616, 8, 12500000, 1, 3, 8, 300, 950, "A32u40"),
@@ -47,7 +47,7 @@ PLATFORMS = {
     "xe-ptl": (0xb080, 30, 19200000, 1, 12, 8, 100, 2500, "PEC64"),
 }
 
-# The number of each format in a recording of i915, in one of xe, and the bytes of a report.
+# {format: (its number in a recording of i915, its number in one of xe, bytes of a report)}
 FORMATS = {"A45": (5, 0, 256), "A32u40": (10, 4, 256), "A24u40": (12, 6, 256), "MPEC": (14, 10, 128), "PEC64": (0, 11, 576)}
 REASONS = {"timer": 1, "trigger1": 2, "trigger2": 4, "context-switch": 8, "go-transition": 16, "clock-ratio-change": 32,
            "mmio-trigger": 64}
@@ -55,7 +55,7 @@ RARE = ("trigger1", "trigger2", "go-transition", "clock-ratio-change", "mmio-tri
 
 
 def places(fmt):
-    """[(offset of the low part, its bytes, offset of the high byte or None)] of each counter."""
+    """Returns for each counter (offset of the low part, its bytes, offset of the high byte or None)."""
     words = lambda at, n: [(at + 4 * i, 4, None) for i in range(n)]  # noqa: E731
     if fmt == "A45":
         return words(12, 45) + words(192, 8) + words(224, 8)
@@ -69,7 +69,7 @@ def places(fmt):
 
 
 class Unit:
-    """An OA unit: its counters, as wide as the reports store them, and its clock."""
+    """An OA unit: its counters, with as many bits as the reports store, and its clock."""
 
     def __init__(self, rng, fmt, wrap32, wrap40):
         self.rng, self.fmt, self.places = rng, fmt, places(fmt)
@@ -82,8 +82,8 @@ class Unit:
         return self.rng.getrandbits(64) % n
 
     def start(self, bits, wraps):
-        """The first value of a counter: soon before it wraps, before its low 32 bits do, or far
-        from that."""
+        """Returns the first value of a counter: just below the value at which it wraps, or at which
+        its low 32 bits wrap, or far below."""
         if bits == 64:
             return self.below(1 << 48)
         near = self.below(1 << 20)
@@ -94,7 +94,7 @@ class Unit:
         return self.below(1 << bits - 1)
 
     def step(self, ticks, share):
-        """Counts for so many ticks with this share of work; what each counter counted."""
+        """Counts this number of ticks with this share of work. Returns the increase of each counter."""
         self.clock = (self.clock + ticks) & (M64 if self.wide else M32)
         counted = []
         for i, bits in enumerate(self.bits):
@@ -123,7 +123,7 @@ def record(number, body=b"", pad=0):
 
 
 def topology(slices, subslices, eus, fuse):
-    """drm_i915_query_topology_info; fuse: the first subslice lacks its last EU."""
+    """Returns drm_i915_query_topology_info. fuse: the first subslice lacks its last EU."""
     stride, eu_stride = -(-subslices // 8), -(-eus // 8)
     masks = bytes([(1 << slices) - 1])
     masks += ((1 << subslices) - 1).to_bytes(stride, "little") * slices
@@ -169,7 +169,7 @@ class Recording:
         self.correlate(self.time0)
 
     def special(self, kind):
-        """A record that is no sample."""
+        """Writes a record that is not a sample."""
         t = {"off": len(self.out), "kind": kind}
         if kind == "unknown":
             t["type"] = (1000, 77777, 0x7fffffff, 42 if self.xe else 65540)[self.below(4)]
@@ -182,7 +182,7 @@ class Recording:
 
     def correlate_before(self):
         if self.a.tswrap == "tame" and self.time + 2 * self.period >= self.wrap:
-            # a point on the last tick and one on the first: no two points have the wrap between
+            # one point is on the last tick before the wrap and one on the first after it
             self.correlate(self.wrap - (1 << self.shift))
             self.correlate(self.wrap)
             self.wrap, self.due = M64, self.wrap + 16 * self.period
@@ -191,7 +191,7 @@ class Recording:
             self.due = self.time + 16 * self.period
 
     def number(self, reason, mhz, valid):
-        """The first word of a report: why, the clocks, and whether the context is valid."""
+        """Returns the first word of a report: the reason, the clocks, and the bit of a valid context."""
         if self.gen < 8:
             return 1024 + self.below(200)
         ratio = mhz * 1000 // 16666
@@ -215,7 +215,7 @@ class Recording:
         valid = self.a.ctx > 0 and (self.gen >= 12 or self.below(8) > 0)
         ctx = self.ctx if valid else M32
         if self.gen < 8:
-            ctx = self.below(1 << 32)  # Haswell's third word means nothing
+            ctx = self.below(1 << 32)  # the third word of Haswell has no meaning
         number = self.number(reason, mhz, valid)
         if not self.a.raw:
             self.correlate_before()
@@ -245,7 +245,7 @@ class Recording:
         del self.out[len(self.out) - a.truncate:]
 
     def quick(self, f):
-        """Reports for long files: 256 bodies again and again, in turn of two contexts."""
+        """Writes reports for long files: 256 bodies repeatedly, alternating between two contexts."""
         bodies = []
         for _ in range(256):
             self.unit.step(500000, 60)

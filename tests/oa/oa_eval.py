@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""oa_eval.py FILE - a second evaluator of OA equations, to compare with: integers and floats, no compiling.
-FILE has lines, as tests/oa/t_oametrics.c writes them:
+"""oa_eval.py FILE - a second evaluator of OA equations, for comparison: integers and floats,
+without compilation. FILE has lines, as tests/oa/t_oametrics.c writes them:
   F xml                 metric file
   V name value          a variable of the device; one without a line is unknown
   S number              set of the file
@@ -25,26 +25,26 @@ class Unknown(Exception):
 
 
 class Counters(dict):
-    """The counters so far; a name that is none of them is that of an unknown variable or counter."""
+    """The counters so far; any other name is that of an unknown variable or counter."""
 
     def __missing__(self, name):
         raise Unknown(name)
 
 
 class Product(int):
-    """A product of two integers, of which one is no constant: modulo 2^64, and whole for a division."""
+    """A product of two integers, one of which is not a constant: modulo 2^64, but exact in a division."""
     whole = 0
 
 
 def u64(v):
-    """Floats are cut towards 0, and to what there is room for."""
+    """Converts a float by rounding towards 0, within the limits of 64 bits."""
     if isinstance(v, int):
         return v
     return 0 if v != v or v <= 0 else MASK if v >= 2.0 ** 64 else int(v)
 
 
 def total(op, a, b):
-    """Both integers: modulo 2^64, but no difference that becomes a float is below 0."""
+    """Adds or subtracts two integers modulo 2^64; a difference that becomes a float is at least 0."""
     if isinstance(a, int) and isinstance(b, int):
         v = a + b if op.endswith("ADD") else a * b if op.endswith("MUL") else a - b
         return max(v, 0) & MASK if op == "FSUB" else v & MASK
@@ -113,13 +113,13 @@ def value(equation, var, slots, counters):
 
 
 def bits(v, is_float):
-    """As the counter's type, and that as 16 digits."""
+    """Returns the value in the type of the counter, and its bits as 16 digits."""
     v = float(v) if is_float else u64(v)
     return v, "%016x" % (struct.unpack("<Q", struct.pack("<d", v))[0] if is_float else v)
 
 
 def evaluate(node, var, slots):
-    """The lines that are right."""
+    """Returns the expected lines."""
     counters, lines = Counters(), []
     for c in node.findall("counter"):
         name, is_float = c.get("symbol_name"), c.get("data_type") == "float"

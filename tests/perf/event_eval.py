@@ -1,7 +1,7 @@
-"""event_eval.py - a second resolver of perf events, to compare with: it was written from
-perf_event_open(2), perf-list(1) and the kernel's description of /sys/bus/event_source, and knows no
-table of the program. events(tree) yields many events of a machine made of files, each with the
-attributes that it must have. SPDX-License-Identifier: MIT"""
+"""event_eval.py - a second resolver of perf events, for comparison: it was written from
+perf_event_open(2), perf-list(1) and the kernel's description of /sys/bus/event_source, and uses no
+table of the program. events(tree) yields many events of a file tree, each with its expected
+attributes. SPDX-License-Identifier: MIT"""
 import itertools
 import os
 import random
@@ -20,7 +20,7 @@ MODIFIERS = "", "u", "k", "h", "uk", "uh", "kh", "p", "pp", "uppp", "I", "D", "e
 
 
 def modified(letters):
-    """The attributes of modifiers: levels that are not named are excluded if one is."""
+    """Returns the attributes of modifiers: if a level is named, the other levels are excluded."""
     words = []
     if set("ukh") & set(letters):
         words = [f"exclude_{w}=1" for c, w in (("u", "user"), ("k", "kernel"), ("h", "hv")) if c not in letters]
@@ -29,7 +29,7 @@ def modified(letters):
 
 
 def attr(kind, configs, letters=""):
-    """The words of the line of --resolve, without order."""
+    """Returns the words of the line of --resolve as a set."""
     words = [f"type={kind}"]
     for i in range(5):
         if i < 3 or configs.get(i):
@@ -55,7 +55,7 @@ class Pmu:
 
     @staticmethod
     def bits(text):
-        """[(number of the config, bit)]: where the bits of a value go, the lowest first."""
+        """Returns [(number of the config, bit)] for the bits of a value, the lowest first."""
         word, ranges = text.split(":")
         got = []
         for r in ranges.split(","):
@@ -68,11 +68,11 @@ class Pmu:
             configs[config] = configs.get(config, 0) & ~(1 << bit) | (value >> i & 1) << bit
 
     def parameters(self, event):
-        """The terms that a user must give."""
+        """Returns the terms that a user must give."""
         return re.findall(r"(\w+)=\?", self.events[event])
 
     def resolve(self, event, terms, configs=None):
-        """The configs of an event of the PMU, or None, and terms of the user, which replace its own."""
+        """Returns the configs of an event (or None) with terms of the user, which replace those of the event."""
         configs = dict(configs or {})
         for term in self.events[event].split(",") if event else ():
             name, _, value = term.partition("=")
@@ -89,8 +89,8 @@ def pmus(tree):
 
 
 def of_pmu(p, rng):
-    """(event, attributes) of a PMU: its events, its terms at their limits, pairs of terms, terms
-    that replace those of an event, and modifiers."""
+    """Yields (event, attributes) of a PMU: its events, its terms at their limits, pairs of terms,
+    terms that replace those of an event, and modifiers."""
     def one(event, terms, letters="", configs=None):
         words = [f"config{n or ''}={v:#x}" for n, v in (configs or {}).items()]
         words += ([event] if event else []) + [f"{n}={rng.choice(('%d', '%#x')) % v}" for n, v in terms]
@@ -116,7 +116,7 @@ def of_pmu(p, rng):
 
 
 def generic():
-    """(event, type, config) of the events that every machine has a name for."""
+    """Yields (event, type, config) of the events that have a name on every machine."""
     for name, n in HARDWARE.items():
         yield name, 0, n
     for name, n in SOFTWARE.items():
@@ -129,7 +129,7 @@ def generic():
 
 
 def events(tree, names):
-    """(name of the group, event, attributes); names: with the generic events."""
+    """Yields (name of the group, event, attributes). names: with the generic events."""
     rng = random.Random(os.path.basename(tree))
     for p in pmus(tree):
         if p.name not in ("software", "breakpoint", "uprobe", "kprobe", "tracepoint"):
