@@ -238,7 +238,8 @@ static bool ranges_fill(const struct range *a, const struct range *b)
 	return low && high;
 }
 
-/* Returns whether no number is between low and high of both ranges; @ is ignored. */
+/* Returns whether the intervals from low to high of two ranges do not overlap. The prefix @, which
+ * inverts a range, is ignored. */
 static bool ranges_disjoint(const struct range *a, const struct range *b)
 {
 	return (!a->high.open && !b->low.open && edge_order(&a->high, &b->low) < 0) ||

@@ -93,8 +93,8 @@ static void replace_comm(struct buf *b, struct str text)
  * process: start_code to kstkeip, wchan, start_data to env_end. */
 static const u64 address_fields = UINT64_C(0x1f) << 26 | UINT64_C(1) << 35 | UINT64_C(0x7f) << 45;
 
-/* Replaces the name in a file /proc/PID/stat, "12 (NAME) S 1 ...", and each address by 0. The name
- * itself may have parentheses, too. */
+/* Appends the text of /proc/PID/stat, "12 (NAME) S 1 ...", with a placeholder for NAME and with 0
+ * for each address. NAME may have parentheses itself. */
 static void replace_stat(struct buf *b, struct str text)
 {
 	const char *open = text.p, *end = text.e;

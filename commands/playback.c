@@ -255,10 +255,10 @@ static bool has_id(u8 class, u64 id)
 
 /* Returns whether the next record begins another sample. begun: bits 1 << class of the classes
  * (device, client, process) that the current sample has. In a sample, all records of a class have
- * the same time. Runs with records of several kinds may write to one file: the records of devices
- * begin a sample, and the records of clients and processes up to the next ones of devices are part
- * of it. Without times, a sample ends at the first record about an entity that the sample has
- * already. */
+ * the same time. Several runs of gpustat may write to the same file, each one kind of record, and
+ * their times differ: then a record of a device begins a sample, and all records of clients and
+ * processes before the next record of a device belong to it. Without times, a sample ends at the
+ * first record about an entity that the sample has already. */
 static bool sample_ends(u8 begun)
 {
 	u8 class = play.next.class;

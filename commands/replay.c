@@ -16,7 +16,8 @@ static struct recording {
 	 * where copying is faster. */
 	char *chunk;
 	u64 chunk_at;             /* offset in the file of the bytes in chunk */
-	/* is_recording: the file is a recording; false: bytes of a stream */
+	/* is_recording: true if the file is a recording (--record), false if it has the bytes that
+	 * a program read from the kernel's stream */
 	bool is_recording, is_xe;
 	/* the file has no record headers, only reports or samples as xe returns them */
 	bool headerless;

@@ -247,8 +247,8 @@ static struct {
 	/* parts of expo.texts: the labels of the current record, and of the current instance (such
 	 * as an engine) of one of its groups */
 	struct span record_labels, inst_labels;
-	/* The field whose instance is in inst_labels; NULL if inst_labels cannot be used again for
-	 * the next field. */
+	/* The field for which inst_labels was written. The next field uses the same labels if it
+	 * has the same instance. NULL if inst_labels has no valid labels. */
 	const struct field *inst_field;
 	struct {
 		u32 first, last;

@@ -240,7 +240,8 @@ static struct str counter_unit(const struct field *f)
 	return is_value(f) ? place.unit : str_z(units[f->v.unit].name);
 }
 
-/* Returns the number of decimals of a value of type V_INT. */
+/* Returns the number of digits after the decimal point with which a value of type V_INT is
+ * printed. */
 static u8 decimals(const struct val *v)
 {
 	return (u8)(units[v->unit].point + v->point);

@@ -154,8 +154,8 @@ static long send_datagram(const char *p, size_t n)
 	return r == -ECONNREFUSED ? 0 : r;
 }
 
-/* Sends text in datagrams that contain whole lines. The longest line fits into one datagram: the
- * nodes of a metric's path have at most 255 bytes. */
+/* Sends text in datagrams that contain whole lines. The longest line fits into one datagram:
+ * a Graphite path has few nodes, and each node has at most 255 bytes. */
 static long send_lines(const char *p, size_t n)
 {
 	const char *e = p + n, *from = p;

@@ -717,7 +717,8 @@ static u32 counting_gpu(const struct gpucounter *c)
 	return number_place(x);
 }
 
-/* Selects the provider that has the value of a counter with a recommended name. Called when the
+/* A counter with a recommended name (KHR_perfcounter), such as "GPU 0 utilization", may have its
+ * value from several providers. Selects the one that has the value on this machine. Called when the
  * counter is opened. */
 static void provider_select(struct gpucounter *c)
 {

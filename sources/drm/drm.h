@@ -76,7 +76,8 @@ void anonymous_resolve(void);
 bool devices_woke(void);
 void fdinfo_begin(void);
 void fdinfo_close(void);
-/* number of times since the start that a descriptor of a client (a holder) was added */
+/* number of holders that were found since gpustat started. A holder is a process with an open
+ * descriptor of a client. It never decreases. */
 extern u32 holders_found;
 
 /* --- sources/drm/taskinfo.c: facts of processes (optional) ------------------------------------ */
