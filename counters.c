@@ -2030,8 +2030,8 @@ void rows_begin(void)
 }
 
 /* Makes the current interval of all counts of perf events begin at the start of the measurement.
- * Events with the rule R_PER_READ keep the interval between their last two readings: the kernel adds
- * the present frequency to their count at each read. */
+ * Events with the rule R_PER_READ keep the interval between their last two readings: the kernel
+ * adds the present frequency to their count at each read. */
 void rows_begin_whole(void)
 {
 	for (u32 i = 1; i <= nrows.counts; i++)

@@ -198,8 +198,8 @@ static void gap_lost(void)
 /* Processes a report. Returns the text of the error if the report is invalid, else NULL. A report
  * that the hardware never wrote, or whose timestamp goes backward, counts as a loss, like a lost
  * buffer; no counter difference between two reports begins with it. If the time between two reports
- * is so long that counters may have wrapped, the difference between them is unknown, and one loss is
- * counted. */
+ * is so long that counters may have wrapped, the difference between them is unknown, and one loss
+ * is counted. */
 const char *stream_report(struct str body)
 {
 	static const char *const faults[OA_STEPS] = {
