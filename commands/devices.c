@@ -196,7 +196,7 @@ static void say_discovery(void)
 	long error;
 
 	if (!rescan_facts().scanned) {
-		say_z("processes are not searched for GPU clients: /sys lists no GPU");
+		say_z("GPU clients are not searched for: /sys lists no GPU");
 		return;
 	}
 	where = nodes_folder(&error);

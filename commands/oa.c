@@ -416,7 +416,7 @@ static void say_stream(const struct oalive *l)
 		say_z(buf_z(&b));
 	if (opt.verbose)
 		say("while gpustat runs, the GPU does not enter RC6, and no other program can ",
-		    "use this OA unit; its buffer is pinned", NULL);
+		    "use this OA unit", NULL);
 }
 
 /* Waits until the next record is due, or until a quarter of the OA buffer may be full; at most 1
@@ -463,8 +463,8 @@ static int run_stream(struct oalive *l)
 	}
 	stream.failed |= !correlate(l);
 	if (record_fd >= 0 && !stream.correlations)
-		say(opt.oa.record, ": the recording has no CPU times: the driver cannot "
-		    "convert GPU times to them", NULL);
+		say(opt.oa.record, ": the driver cannot convert GPU times: "
+		    "the recording has no CPU times", NULL);
 	if (!sums && stream.deltas && !opt.oa.reports)
 		stream_emit_sum();
 	if (stream_finish(r < 0) != EX_OK || stream.failed)

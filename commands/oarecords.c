@@ -191,7 +191,7 @@ static void gap_lost(void)
 	stream_lost(true);
 	if (!oarun.gap_said)
 		say_z("two OA reports are so far apart that counters may have wrapped: "
-		      "the counts between them are left out");
+		      "counts between them are left out");
 	oarun.gap_said = true;
 }
 

@@ -39,7 +39,7 @@ static bool file_add(const char *name, long fd)
 		return false;
 	}
 	if (!oafile_detect(&packs.files[packs.nfiles], text)) {
-		say(name, ": the file is not XML or a pack of metric sets", NULL);
+		say(name, ": the file is neither XML nor a pack of metric sets", NULL);
 		return false;
 	}
 	packs.names[packs.nfiles++] = name;
@@ -71,7 +71,7 @@ static bool pack_add(const char *path, u32 owner)
 	say(path, ": this pack of metric sets is not used: ",
 	    r < 0 ? error_text(r) : !S_ISREG(st.st_mode) ? "it is not a regular file" :
 	    st.st_size > PACK_MOST ? "it has more than 16 MiB" :
-	    "only root or the owner of gpustat may own and write it");
+	    "users other than root and gpustat's owner may write it");
 	if (fd >= 0)
 		sys_close((int)fd);
 	return false;

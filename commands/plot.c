@@ -291,7 +291,7 @@ int cmd_plot(void)
 	r = read_all((int)fd);
 	if (r < 0) {
 		say(in.name, ": ",
-		    r == -ENOEXEC ? "the file is not CSV or JSON output of gpustat" :
+		    r == -ENOEXEC ? "the file is neither CSV nor JSON output of gpustat" :
 				    error_text(r));
 		return EX_FAIL;
 	}

@@ -828,9 +828,10 @@ static void say_sample_end(void)
 		say_number(rings_lost, " samples were lost: the ring buffers were full; "
 				       "--mmap-pages makes them larger");
 	if (rings_corrupt)
-		say_number(rings_corrupt, " invalid records of the kernel were skipped");
+		say_number(rings_corrupt, " invalid records from the kernel were skipped");
 	if (sampling.nhidden)
-		say_number(sampling.nhidden, " samples have no address: only root may see it");
+		say_number(sampling.nhidden,
+			   " samples have no address: only root may see addresses");
 	if (sampling.nskid)
 		say_number(sampling.nskid,
 			   " samples skidded into the kernel and have no address");

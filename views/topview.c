@@ -693,7 +693,7 @@ static void put_clients(struct screen *s, struct top *t, int row, int rows, stru
 	put(s, row, 1, 0, t->nall ? "no client matches by name, pid or cgroup" : "no client");
 	if (registry.unreadable && !t->nall)
 		put(s, row + 1, 1, BOLD,
-		    "processes of others cannot be read; "
+		    "processes of other users cannot be read; "
 		    "run as root, or: setcap cap_sys_ptrace+ep gpustat");
 }
 

@@ -130,7 +130,8 @@ int live_measure(struct recopts *ro)
 void say_unreadable(void)
 {
 	if (registry.unreadable)
-		say_number(registry.unreadable, " processes of others cannot be read; run as root, "
+		say_number(registry.unreadable,
+			   " processes of other users cannot be read; run as root, "
 			   "or: setcap cap_sys_ptrace+ep gpustat");
 }
 

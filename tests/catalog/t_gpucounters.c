@@ -220,7 +220,7 @@ static void t_provider(void)
 	u32 before;
 
 	recommend(gpu_names, LEN(gpu_names), 0);
-	check(listed_has("0 v3d: GPU 0 utilization (%) percent 100 busy time of the GPU"),
+	check(listed_has("0 v3d: GPU 0 utilization (%) percent 100 busy time of the device"),
 	      "a recommended name is listed");
 	check(listed_has("3 v3d: GPU 0 frames / sec (1/s) rate - "), "frames are listed");
 	check(counter_open(0) == 0 && gpulist.nopen == 1, "a counter of the registry is opened");

@@ -487,7 +487,7 @@ static void t_discovery(void)
 	opt.verbose = true;
 	opt.interval = 1;
 	cmd_live();
-	check(is_said("processes are not searched for GPU clients: /sys lists no GPU\n"),
+	check(is_said("GPU clients are not searched for: /sys lists no GPU\n"),
 	      "-v: new clients are not searched for without a device");
 	clear();
 	opt.interval = 2 * (i64)S;

@@ -177,7 +177,7 @@ def _(_m):
     for args, said in ((["-p", "abc"], "invalid PID 'abc' for --pid: use 12 or 12,345"),
                        (["-i", "5x"], "invalid time '5x' for --interval: use 100ms, 1, 1.5s, 1m"),
                        (["-c", "0"], "invalid number '0' for --count: use 1 or more"),
-                       (["--sweep", "x"], "invalid value 'x' for --sweep: use N, 0 (no search) or all"),
+                       (["--sweep", "x"], "invalid value 'x' for --sweep: use 0 (no search), N or all"),
                        (["stat", "--control", "x", "true"], "invalid value 'x' for --control: use fd:N[,M] or fifo:PATH[,ACK]"),
                        (["oa", "list", "-o", "csv"], "this format cannot show these records; use line json"),
                        (["oa", "pack", "-j"], "oa pack writes a file: it has no format"),

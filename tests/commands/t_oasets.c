@@ -33,13 +33,13 @@ static void t_found(void)
 	check(pack_add(path, me) && packs.nfiles == 1 && is_said(NULL),
 	      "unnamed pack: a file of the owner is used");
 	check(chmod(path, 0664) == 0 && !pack_add(path, me) &&
-	      is_said("not used: only root or the owner of gpustat may own and write it"),
+	      is_said("not used: users other than root and gpustat's owner may write it"),
 	      "unnamed pack: a file that its group may write is refused");
-	check(chmod(path, 0646) == 0 && !pack_add(path, me) && is_said("not used: only root"),
+	check(chmod(path, 0646) == 0 && !pack_add(path, me) && is_said("not used: users other than root"),
 	      "unnamed pack: a file that all users may write is refused");
 	chmod(path, 0644);
 	if (me == 0 && chown(path, 65534, 0) == 0) {
-		check(!pack_add(path, 0) && is_said("not used: only root"),
+		check(!pack_add(path, 0) && is_said("not used: users other than root"),
 		      "unnamed pack: a file of another user is refused");
 		check(pack_add(path, 65534),
 		      "unnamed pack: a file of a user who owns the program is used");
@@ -51,7 +51,7 @@ static void t_found(void)
 	      is_said("not used: it has more than 16 MiB\n"),
 	      "a file that is too large is refused");
 	put(in_folder("text"), "text");
-	check(!pack_add(in_folder("text"), me) && is_said("the file is not XML or a pack of metric sets\n"),
+	check(!pack_add(in_folder("text"), me) && is_said("the file is neither XML nor a pack of metric sets\n"),
 	      "a file that is neither XML nor a pack is refused");
 }
 

@@ -427,7 +427,7 @@ static void t_command(void)
 	      "-: standard input is read, exit code 0");
 	check(plot(LONG, "/nonexistent") == EX_FAIL && is_said("/nonexistent: "),
 	      "no such file: exit code 1");
-	check(plot("a,b\n1,2\n", "-") == EX_FAIL && is_said("-: the file is not CSV or JSON output of gpustat\n"),
+	check(plot("a,b\n1,2\n", "-") == EX_FAIL && is_said("-: the file is neither CSV nor JSON output of gpustat\n"),
 	      "another CSV file: exit code 1");
 	check(plot("", "-") == EX_OK && seen.n == 0, "an empty file: exit code 0");
 	check(plot(LONG "1\n2\n3\n4\n5\n", "-") == EX_FAIL &&

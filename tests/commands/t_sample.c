@@ -1251,7 +1251,7 @@ static void t_end(void)
 	symbols.hidden = perf_opened.user_only = true;
 	say_sample_end();
 	check_str(str_of(said.p, said.n), "user only\n2 samples were lost: the ring buffers were full; "
-		  "--mmap-pages makes them larger\n3 invalid records of the kernel were skipped\n"
+		  "--mmap-pages makes them larger\n3 invalid records from the kernel were skipped\n"
 		  "4 files on FUSE or network mounts were not read "
 		  "for symbols\n11 function names or sums were left out: gpustat's tables are full\n",
 		  "end: all messages");

@@ -200,7 +200,7 @@ static void t_unread(void)
 	hidden = "hidepid";
 	no_vcio = "no firmware";
 	say_unread();
-	check_str(str_of(said.p, said.n), "3 processes of others cannot be read; run as root, "
+	check_str(str_of(said.p, said.n), "3 processes of other users cannot be read; run as root, "
 		  "or: setcap cap_sys_ptrace+ep gpustat\nhidepid\nno firmware\ncard1: reason\n",
 	          "missing values: a message with all reasons");
 }

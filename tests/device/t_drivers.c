@@ -20,7 +20,7 @@ static const struct row {
 	{ "pvrsrvkm", CRASHES, false, true, 0 },
 	{ "pvrsrvkm_1_15", CRASHES, false, true, 0 },
 	{ "nvidia", NVIDIA, false, false, 0 },
-	{ "galcore", NO_CLIENTS "; its file", false, false, 0 },
+	{ "galcore", "its file `load`", false, false, 0 },
 	{ "nouveau", NO_STATS, false, false, 0 },
 	{ "virtio_gpu", NO_STATS, false, false, 0 },
 	{ "simple-framebuffer", NO_STATS, false, false, 0 },

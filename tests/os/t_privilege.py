@@ -310,7 +310,7 @@ def _(m):
     with running([secret, *BUSY], OTHER) as theirs, running(["/bin/sh", *BUSY], USER) as mine:
         code, out, err = as_user("caps", *args, "-o", "json")
         eq(code, 0, f"{err}")
-        check(b"samples have no address: only root may see it" in err, f"{err}")
+        check(b"samples have no address: only root may see addresses" in err, f"{err}")
         rows = parse_json(out)
         other = [r for r in rows if r["pid"] == theirs.pid]
         kernel = [r for r in rows if r["mode"] == "kernel"]
