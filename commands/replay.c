@@ -66,7 +66,7 @@ static bool set_find_recorded(struct str name, struct str guid)
 	if (set_find(guid, true, NULL, s)) {
 		if (p || !str_eq(name, s->name))
 			say_set("no metric set has the name ", name,
-				": the set with the same GUID is used");
+				": the set with the recorded GUID is used");
 		return true;
 	}
 	if (!set_find(name, false, NULL, s))

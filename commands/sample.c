@@ -766,7 +766,7 @@ static const char *live_conflict(void)
 {
 	if (opt.command || opt.output || opt.out.fmt != format_find((struct str)STR("line")))
 		return "--live excludes a command, -o and -O: use -a, -C, -p or -t";
-	return terminal_is_dumb() ? "--live requires a terminal that can show a screen" : NULL;
+	return terminal_is_dumb() ? "--live requires a full-screen terminal" : NULL;
 }
 
 static int sample_options(struct target *t)
@@ -842,7 +842,8 @@ static void say_sample_end(void)
 			   " files on FUSE or network mounts were not read for symbols");
 	if (symbols.dropped || profile_sums.dropped)
 		say_number(symbols.dropped + profile_sums.dropped,
-			   " function names or sums were left out: gpustat's tables are full");
+			   " function names or rows of sums were left out: "
+			   "gpustat's tables are full");
 }
 
 /* Prints the highest rate that the kernel allows, if --freq is higher. Returns false if it is

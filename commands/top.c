@@ -527,7 +527,7 @@ int cmd_top(void)
 	if (!opt.interval)
 		opt.interval = 1000000000;
 	if (terminal_is_dumb() && opt.oa.replay) {
-		say_z("--replay requires a terminal that can show a screen");
+		say_z("--replay requires a full-screen terminal");
 		return EX_FAIL;
 	}
 	if (terminal_is_dumb())

@@ -796,7 +796,7 @@ _gpustat() {
 			'--metrics=[metric sets in FILE: XML, or made by gpustat oa pack]:FILE:_files'
 			'-r[print the raw counters of reports (A0, B0, C0, ...)]'
 			'--raw[print the raw counters of reports (A0, B0, C0, ...)]'
-			'--reports[print a record per OA report, as with --replay]'
+			'--reports[print a record per OA report (default with --replay)]'
 			'--totals[print one record: the sum of all OA reports]'
 			'--contexts[sum consecutive reports of the same GPU context]'
 			'--period=[time between OA reports, rounded down to a timer step]:T:'

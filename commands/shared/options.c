@@ -695,7 +695,7 @@ static const struct option {
 	OPTION(oa, 'r', WITH_OA, TO(FLAG, raw),
 	       "raw", HELP("print the raw counters of reports (A0, B0, C0, ...)")),
 	OPTION(oa, '\0', WITH_OA, TO(FLAG, oa.reports),
-	       "reports", HELP("print a record per OA report, as with --replay")),
+	       "reports", HELP("print a record per OA report (default with --replay)")),
 	OPTION(oa, '\0', WITH_OA, TO(FLAG, oa.totals), "totals",
 	       HELP("print one record: the sum of all OA reports")),
 	OPTION(oa, '\0', WITH_OA, TO(FLAG, oa.contexts),

@@ -274,7 +274,7 @@ def refusals():
         done = subprocess.run([PROG, "top", "--replay", path], capture_output=True, stdin=subprocess.DEVNULL, check=False,
                               env={**os.environ, "TERM": "xterm"})
         eq((done.returncode, done.stdout), (1, b""), "no terminal")
-        check(b"--replay requires a terminal" in done.stderr, f"says so: {done.stderr}")
+        check(b"--replay requires a full-screen terminal" in done.stderr, f"says so: {done.stderr}")
 
 
 def malformed():

@@ -491,7 +491,7 @@ static void t_sets(void)
 	got("guid-t", "tglgt2", NULL,
 	    "the recorded name: the metric set of this platform, not that of the GUID");
 	prepare(true, TGL, 10, "Other", "guid-r");
-	got("guid-r", "tglgt2", "no metric set has the name Other: the set with the same GUID is used\n",
+	got("guid-r", "tglgt2", "no metric set has the name Other: the set with the recorded GUID is used\n",
 	    "an unknown name: the metric set with the recorded GUID");
 	prepare(true, SKL, 10, "Copy", "guid-x");
 	got("guid-c", "sklgt2", "metric set Copy is used although it is for another GPU\n",

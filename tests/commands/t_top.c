@@ -769,7 +769,7 @@ static void t_dumb(void)
 	clear();
 	no_terminal = true;
 	opt.oa.replay = "f";
-	check(cmd_top() == EX_FAIL && fake.lines == 0 && is_said("--replay requires a terminal"),
+	check(cmd_top() == EX_FAIL && fake.lines == 0 && is_said("--replay requires a full-screen terminal"),
 	      "--replay requires a terminal");
 }
 

@@ -805,7 +805,7 @@ def _(m):
         os.close(fd)
         os.close(slave)
     r = machine.run(["sample", "--live", "-a"])
-    eq((r.code, b"requires a terminal" in r.err), (2, True), "no terminal")
+    eq((r.code, b"requires a full-screen terminal" in r.err), (2, True), "no terminal")
 
 
 if __name__ == "__main__":
