@@ -620,7 +620,7 @@ static void probe_device(const struct device *d)
 }
 
 /* Adds the row with the number of devices; if there are no devices, with the folders that were
- * searched and the drivers that gpustat supports. */
+ * searched, the drivers that gpustat supports, and the command that loads a driver as remedy. */
 static void probe_devices(void)
 {
 	u64 n = 0;
@@ -630,12 +630,14 @@ static void probe_devices(void)
 	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
 		n += devices[i].dev[0] != '\0';
 	p = row_add("devices", "", n ? PROBE_OK : PROBE_ABSENT, n ? "" :
-		"none in /sys/class/drm, accel, devfreq, /proc/driver/nvidia; supported drivers:");
+		"none in /sys/class, /proc/driver; drivers:");
 	b = (struct buf){ .p = p->detail, .n = strlen(p->detail), .cap = sizeof(p->detail) - 1 };
-	if (n)
+	if (n) {
 		put_u64(&b, n);
-	else if (!probe.root_missing)
+	} else if (!probe.root_missing) {
 		put_drivers(&b);
+		SET(p->remedy, "modprobe DRIVER");
+	}
 	p->detail[b.n] = '\0';
 }
 

@@ -128,10 +128,10 @@ def _(m):
     eq(run(["doctor", "--proc", m.path("nowhere"), "--sys", m.sys]).code, 1, "no /proc")
 
 
-@test("devices: the row has their number, or without a device the folders and drivers that were tried")
+@test("devices: the row has their number, or without a device the folders that were searched, the drivers, and a remedy")
 def _(m):
     r = rows(*m.roots())["devices"]
-    check(state(r) == ("absent", None) and "/sys/class/drm" in r["detail"] and "amdgpu i915" in r["detail"] and "nvidia" in r["detail"], f"{r}")
+    check(state(r) == ("absent", "modprobe DRIVER") and "/sys/class, /proc/driver" in r["detail"] and "amdgpu i915" in r["detail"] and "nvidia" in r["detail"], f"{r}")
     m.device("i915", I915)
     m.device("xe", "0000:03:00.0", card=1, render=129)
     r = rows(*m.roots())["devices"]
