@@ -15,14 +15,14 @@
 #pragma weak names_find
 
 enum { FILE_MOST = 256 << 10, RECORD_BYTES = 512 << 10, PATH_MOST = 1024, MAX_LINKS = 40 };
-/* most bytes of the tar file that are buffered before they are written */
+/* size of the buffer in which the tar file is collected before write(2), in bytes */
 enum { TAR_STEP = 64 << 10 };
-enum { PAUSE = 1000000000 /* ns between the two readings of a capture */ };
+enum { PAUSE = 1000000000 /* ns between the two readings of the machine */ };
 
 /* Bits of struct state.facts, the properties of a path. The lower bits are 1 << TRACED_* (enum
  * traced). */
 enum {
-	/* the path is a symbolic link, and the program read its target */
+	/* the path is a symbolic link that the program has read with readlink(2) */
 	IS_LINK = 1 << TRACED_DENIED << 1,
 	IS_NODE = IS_LINK << 1,  /* the path is a link to a device node */
 	IS_PUT = IS_LINK << 2,   /* the tar file has the path, without content */
@@ -36,8 +36,8 @@ enum {
 struct state {
 	/* properties of the path: bits 1 << TRACED_* and the bits IS_LINK to IS_OUT */
 	u16 facts;
-	/* number of the last reading of the machine (1 or 2) that added the file's content to the
-	 * tar file; 0 if none did */
+	/* number of the reading of the machine (1 or 2) that last added the content of this file to
+	 * the tar file; 0 if none did */
 	u8 reading;
 	u32 rdev[2];
 }; /* a row of states[]; its index is the number that trace_number() gave the path */
@@ -47,11 +47,13 @@ static TABLE(char, records, RECORD_BYTES, 65536, "bytes of records");
 
 static struct {
 	u32 path;  /* number of the path of the file that is being read; 0 if none */
-	size_t n;  /* number of bytes of that file in `content` */
-	/* the tar file already has the content of this file from the current reading of the
-	 * machine */
+	/* number of bytes of the current file that were read so far and are in the table
+	 * `content` */
+	size_t n;
+	/* true if the program reads the same file again in the same reading of the machine: the tar
+	 * file already has the file's content */
 	bool repeats;
-	bool full;    /* the first read filled its buffer: the file may be longer */
+	bool full;    /* the first read(2) of the file filled its buffer: the file may be longer */
 	u8 reading;   /* number of the current reading of the machine, 1 or 2 */
 	u64 mtime;
 	u32 files, links, folders, cut, denied, left_out;
@@ -84,7 +86,8 @@ static void tar_bytes(const char *p, size_t n)
 		put_n(&out, p, some);
 		p += some;
 		n -= some;
-		out.full |= !cap; /* the buffer `out` has no memory: flush() reports this error */
+		/* no memory for the buffer `out`: flush() prints this error if out.full is set */
+		out.full |= !cap;
 		if (out.n == cap)
 			tar_flush();
 	}
@@ -212,8 +215,9 @@ static bool path_down(struct buf *b, struct str part)
 	return !b->full;
 }
 
-/* The state of path_resolve(). left: the components of the path that are not resolved yet; after a
- * link they are, together with the link's text, in the buffer b[which]. */
+/* The components of a path that path_resolve() has not resolved yet (left). After a symbolic link
+ * was followed, they are in the buffer b[which]: first the text of the link, then the components
+ * after the link. */
 struct rest {
 	char b[2][PATH_MOST];
 	u8 which;
@@ -300,8 +304,8 @@ static void content_end(void)
 							      .size = now.n }, content.rows);
 	else
 		leave_out(path);
-	/* path_put() has stored the number of the reading for the path after links were resolved;
-	 * here it is stored for the path by which the program read the file */
+	/* path_put() has stored the number of the reading for the path without symbolic links; this
+	 * line stores it for the path by which the program has read the file */
 	state_of(path)->reading = now.reading;
 }
 
@@ -351,8 +355,8 @@ static void content_add(u32 path, const char *b, size_t n)
 		note_cut(path);
 }
 
-/* Returns whether the capture replaces names in this file, such as those of processes and users, by
- * placeholders. Such a file is read in one piece, because its length changes when names are
+/* Returns whether the capture replaces names in this file by placeholders, for example the names of
+ * processes and users. Such a file is read in one piece, because its length changes when names are
  * replaced. */
 static bool has_names(u32 path)
 {
@@ -562,8 +566,8 @@ static void ids_put(void)
 
 /* --- functions that add gpustat's own records to the tar file, as JSON ------------------------ */
 
-/* Adds the records in b to the tar file as a member NAME.json, from part 2 on NAME.2.json and so
- * on, and empties b. */
+/* Adds the JSON records in b to the tar file, and empties b. The member has the name NAME.json for
+ * part 1, NAME.2.json for part 2, and so on. */
 static void records_put(const char *name, u32 part, struct buf *b)
 {
 	char text[32];
@@ -580,8 +584,8 @@ static void records_put(const char *name, u32 part, struct buf *b)
 	b->n = 0;
 }
 
-/* Adds the records of two kinds of entities to the tar file. If both kinds are the same, their
- * records are added only once. */
+/* Adds the records of all entities of the kinds kinds[0] and kinds[1] to the tar file, as members
+ * with this name. If kinds[0] and kinds[1] are equal, each record is added only once. */
 static void records_make(const char *name, const u8 kinds[2], const struct recopts *ro)
 {
 	struct buf b = table_buf(&records.t);
@@ -602,8 +606,10 @@ static void records_make(const char *name, const u8 kinds[2], const struct recop
 	records_put(name, ++part, &b);
 }
 
-/* Adds all records of a reading to the tar file, as members with the four names in names[]. The
- * clients are summed up twice: for the devices, and for the processes. */
+/* Adds all records of a reading of the machine to the tar file. names: names of up to four members:
+ * devices and clients with raw values, the same with the options `other`, processes with raw
+ * values, processes with the options `other`. The clients are summed up first for the devices, then
+ * for the processes. */
 static void reading_records(const char *const *names, const struct recopts *other)
 {
 	static const struct recopts raw = { .raw = true, .dt_us = -1, .time_us = -1 };
@@ -679,8 +685,8 @@ static void manifest_put(void)
 
 /* --- the command `capture` -------------------------------------------------------------------- */
 
-/* Appends the number n and the words to a list, after ", " if the list does not end with a blank.
- * Appends nothing if n is 0. */
+/* Appends the number n and the text `words` to a list, after ", " if the list is not empty and does
+ * not end with a blank. Appends nothing if n is 0. */
 static void put_count(struct buf *b, u32 n, const char *words)
 {
 	if (!n)

@@ -5,7 +5,7 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-/* Functions of an optional feature: NULL if it is left out. */
+/* Functions of an optional feature. They are NULL if the feature is not built in. */
 #pragma weak fields_note
 #pragma weak fields_nearest
 #pragma weak fields_say
@@ -48,7 +48,7 @@ struct metric_check {
 	bool known; /* at least one device has a value of this field */
 };
 
-/* A value that is checked. verdict.found has them in the order of devices and fields. */
+/* A value that is checked. The values in verdict.found have the order of the devices and fields. */
 struct checked {
 	char label[LABEL_CHARS + 1]; /* label of the perfdata; empty if the value has no perfdata */
 	struct str name; /* name of the value; its characters are in text[] */
@@ -93,7 +93,9 @@ static int check_print(u8 state, struct str text, struct str perfdata)
 	static char line[LINE_BYTES];
 	struct buf b = BUF_Z(line);
 
-	sys_ignore(SIGALRM); /* the handler of the timeout must not print a second line */
+	/* from here on SIGALRM is ignored: on_alarm(), which runs at the timeout, must not print a
+	 * second line */
+	sys_ignore(SIGALRM);
 	if (opt.check.json)
 		return json_print(state, text, perfdata);
 	put_z(&b, "GPU ");
@@ -124,9 +126,10 @@ static _Noreturn void on_alarm(int sig)
 	_exit(ST_UNKNOWN);
 }
 
-/* Sends SIGALRM to this process at the time t. A kernel without CONFIG_POSIX_TIMERS has neither
- * setitimer(2) nor alarm(2), but clock_nanosleep(2) (kernel/time/posix-stubs.c): then a child
- * process sleeps and sends the signal; the kernel kills the child if its parent ends first. */
+/* Sends SIGALRM to this process at the time t (ns on CLOCK_MONOTONIC). A kernel without
+ * CONFIG_POSIX_TIMERS has clock_nanosleep(2), but neither setitimer(2) nor alarm(2)
+ * (kernel/time/posix-stubs.c): there a child process sleeps and sends the signal, and the kernel
+ * kills the child if its parent ends first. */
 static void alarm_at(i64 t)
 {
 	i32 us = (i32)sys_pid();
@@ -275,8 +278,9 @@ static int say_exchanged(const struct metric_check *m)
 		     "because all its values are CRITICAL", NULL);
 }
 
-/* Parses the next range of the list of -w or -c; an empty one means that the field has no range.
- * Returns an exit code, or -1 to continue. */
+/* Removes the next range from `list`, the value of -w or -c, and stores it in *r. An empty range
+ * means that the field has no range. Returns an exit code after a usage error, or -1 to
+ * continue. */
 static int range_next(const char *option, struct str *list, struct range *r)
 {
 	struct str piece;
@@ -291,8 +295,8 @@ static int range_next(const char *option, struct str *list, struct range *r)
 
 #define RANGES "use 10, 10:, ~:10, 10:20 or @10:20"
 
-/* Parses -m, -w and -c: the nth range is for the nth field. Returns an exit code, or -1 to
- * continue. */
+/* Parses the fields of -m and the ranges of -w and -c: the nth range is for the nth field. Returns
+ * an exit code, or -1 to continue. */
 static int metrics_parse(void)
 {
 	struct str warning = opt.check.warning, critical = opt.check.critical;
@@ -404,8 +408,8 @@ static bool is_default(const struct field *f)
 	return field_match(f, own ? device : engine);
 }
 
-/* Adds the value 0 % for a device that is asleep or has no clients. The value has no perfdata,
- * because the names of the engines are unknown. */
+/* Adds the value 0 % to the checked values, for a device that is asleep or has no clients. The
+ * value has no perfdata, because the names of the device's engines are unknown. */
 static void idle_add(const struct device *d)
 {
 	char text[128];

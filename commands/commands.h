@@ -52,17 +52,19 @@ struct oastream {
 	struct oadevice dev;
 	const struct oaplatform *platform; /* the GPU's platform; NULL if unknown */
 	const struct oaformat *format;
-	struct oaset set;                  /* the metric set; valid if has_set */
-	const char *dev_name;              /* name of the device node; NULL if unknown */
+	struct oaset set;                  /* metric set of the stream; valid if has_set is true */
+	const char *dev_name;              /* name of the GPU's device node; NULL if unknown */
 	u64 ts_hz;
 	i32 exponent; /* OA exponent that sets the period of reports; -1 if unknown */
 	bool live, has_set, filtered;
 	struct oafilter filter;
-	/* The last correlation of two clocks: the CPU's time in ns, and the GPU's timestamp at the
-	 * same moment; and the number of correlations so far. */
+	/* The last correlation: the last moment at which the clocks of the CPU and the GPU were
+	 * read together. cpu_ns: time on the CPU's clock, in ns. gpu_ts: timestamp of the GPU at
+	 * the same moment. correlations: number of correlations so far. */
 	u64 cpu_ns, gpu_ts, correlations;
-	/* seen: number of reports so far. deltas: number of differences of two reports in the
-	 * current sum. lost: number of losses since the last record. */
+	/* seen: number of reports so far. deltas: number of differences between two reports that
+	 * the current sum contains. lost: number of times that reports or samples were lost since
+	 * the last record was written. */
 	u64 seen, deltas, lost;
 	bool failed;                       /* the output or the recording could not be written */
 };
@@ -92,20 +94,21 @@ int cmd_stalls(void);
 /* --- commands/oasets.c, commands/oa.c, commands/replay.c -------------------------------------- */
 
 enum { NUMBERS_BYTES = 1024 /* room for the 11 names and numbers that put_oadevice() writes */ };
-/* The end of each message about an unknown metric set: it says where more sets are. */
+/* The end of each message about an unknown metric set: the files that have other metric sets. */
 #define METRICS_REMEDY \
 	"others are in oa-*.xml of IGT GPU Tools and Mesa: use --metrics FILE"
 const struct oafile *file_at(size_t i, const char **name);
 bool load_metrics(void);
-/* prints that there is no such metric set; returns an exit code */
+/* prints that no metric set has this name; returns an exit code */
 int set_unknown(struct str name);
 int pack(void);
 bool set_find(struct str name, bool by_guid, const struct oaplatform *p, struct oaset *s);
 int replay(void);
 /* Checks the options of oa. Returns an exit code after a usage error, or -1 to continue. */
 int check_oa(void);
-/* Chooses the device of a stream, for which fits() must be true, and stores its index in *device.
- * none: the message if there is no such device. Returns an exit code, or -1 on success. */
+/* Chooses the device of a stream: one for which fits() returns true. Stores the device's index in
+ * devices[] in *device. none: text of the error message if there is no such device. Returns an exit
+ * code, or -1 on success. */
 int stream_device(bool (*fits)(const struct device *d), const char *none, u32 *device);
 /* Prints the error r (-errno) of a system call for the stream l, and how to fix it. Returns an exit
  * code. */
@@ -120,7 +123,7 @@ int cmd_oa(void);
 
 /* The sample of a recorded run that top --replay shows now. */
 extern struct playback {
-	u64 at;        /* offset of the sample in the file, in bytes */
+	u64 at;        /* offset of the sample in the file of --replay, in bytes */
 	i64 time;      /* time of the sample, in us; -1 if unknown */
 	i64 wait;      /* ns until the next sample; -1 if there is none */
 	u64 malformed; /* number of malformed lines that were read so far */

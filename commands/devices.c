@@ -41,9 +41,9 @@ static bool is_grouped(u8 kind)
 }
 
 /* Stores in order[] the devices, clients or groups of clients (cgroups or processes) that exist now
- * and match the options. Computes the sums over the clients of each device and group. Returns false
- * if there is no device now and there was none at the start of the run; otherwise an unplugged
- * device may come back. */
+ * and match the options. Computes the sums over the clients of each device and group. With
+ * --summary or --inner, adds all values to the summary. Returns false if there is no device now and
+ * there was none at the start of the run; otherwise an unplugged device may come back. */
 static bool choose_and_sum(const struct recopts *ro)
 {
 	u8 kind = opt.cmd->kind;
@@ -90,14 +90,16 @@ static bool show_records(const struct recopts *ro)
 	return true;
 }
 
-/* Prints min, avg and max of the readings of the entities that still exist: as three samples, or as
- * one sample in a format where each sample replaces the one before. Returns the exit code. */
+/* Prints the minimum, average and maximum of each entity that still exists, over all readings: as
+ * three samples, or as one sample in a format in which each sample is a whole document. Returns the
+ * exit code. */
 static int print_summary(struct recopts ro)
 {
 	static const char *const which[] = { "min", "avg", "max" };
 
 	ro.both = false;
-	/* the records for min, avg and max all have the order of the averages */
+	/* the records of the minimum and the maximum are printed in the order of the averages,
+	 * too */
 	ro.summary = "avg";
 	choose_devices();
 	if (opt.cmd->kind != K_DEVICE)
@@ -126,8 +128,9 @@ static int print_sample(const struct recopts *ro)
 	return EX_OK;
 }
 
-/* Handles a reading of --inner: adds it to the summary. If it ends an interval, prints the summary
- * of the interval as one sample. Returns the exit code. */
+/* Handles one of the readings of --inner. ends: the reading is the last one of the interval; then
+ * the minimum, average and maximum of all readings in the interval are printed. Returns the exit
+ * code. */
 static int print_inner(const struct recopts *ro, bool ends)
 {
 	int code;
@@ -282,7 +285,8 @@ static int run_samples(void)
 		return run_end(EX_NODEVICE); /* without a device there is no sample to wait for */
 	} else if (age >= 0) {
 		hide_clients();
-		/* No sample shows this first reading, but the totals (-r) contain it. */
+		/* With --on-stdin or --inner, the reading at the start of the run is not printed,
+		 * but the totals (-r) contain it. */
 		reg_sum_clients(is_grouped(opt.cmd->kind), false);
 	}
 	while (ticks_next(&t)) {
@@ -299,7 +303,7 @@ static int run_samples(void)
 	return run_end(code == EX_OK && t.failed ? EX_FAIL : code);
 }
 
-/* Limits the fields that are read and stored in records to those that are printed and the one of
+/* Limits the fields that are read and stored in records to the printed fields and the field of
  * --sort. */
 static void choose_fields(void)
 {

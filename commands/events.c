@@ -26,7 +26,8 @@ static void show_event(struct str name, struct str unit, struct str what)
 
 	if (!has_room())
 		return;
-	from = out.n; /* start of the line in `out`, which has_room() may have emptied */
+	/* offset in `out` at which this line begins; has_room() may have emptied `out` */
+	from = out.n;
 	put_text(&out, name);
 	put_columns(&out, from, 44);
 	put_text(&out, unit);
@@ -94,7 +95,8 @@ static void confine_to_roots(void)
 	close_files();
 	sandbox_folder(roots.proc, false);
 	sandbox_folder(roots.sys, false);
-	/* The folder of --proc may contain symbolic links to files of the real /proc. */
+	/* The folder of --proc may contain symbolic links to files of the real /proc: reading /proc
+	 * must be allowed, too. */
 	if (opt.proc)
 		sandbox_folder((i32)sys_openat(AT_FDCWD, "/proc", O_PATH), false);
 	if (opt.map)

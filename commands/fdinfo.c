@@ -33,13 +33,14 @@ static void say_dump(const char *name, const char *what)
 	say_as("fdinfo", name, ": ", what);
 }
 
-/* Decodes one dump of an fdinfo file and prints its record. If show is false, only measures the
- * widths of its columns. Returns the exit code. */
+/* Decodes the fdinfo text in the file `name` and prints its record. If show is false, prints
+ * nothing, but only measures the column widths that the record needs. Returns the exit code. */
 static int decode(const char *name, bool show)
 {
 	static struct client client = { .e = { .used = true, .kind = K_FDINFO } };
 	struct recopts ro = { .raw = true, .dt_us = -1, .time_us = -1, .file = name };
-	/* the driver and the address in a dump are put into this unused row */
+	/* The row NONE of devices[] is no real device. It gets the driver and the address that the
+	 * fdinfo text contains. */
 	struct device *d = &devices[NONE];
 	struct fdhead h;
 	struct str text;
@@ -92,8 +93,9 @@ int cmd_fdinfo(void)
 	confine(0);
 	fdinfo_wants.others = true;
 	for (size_t i = 0; i < opt.nwords && out_measures(&opt.out); i++)
-		/* The widths of columns are measured in an additional reading. Files that are not
-		 * regular, such as pipes, may be readable only once. */
+		/* Before a table is printed, each file is read once more to measure the widths of
+		 * the columns, but only if it is a regular file: others, such as pipes, may be
+		 * readable only once. */
 		if (is_regular(opt.words[i]))
 			decode(opt.words[i], false);
 	for (size_t i = 0; i < opt.nwords && !stopped; i++) {

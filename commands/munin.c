@@ -200,8 +200,8 @@ int cmd_munin(void)
 		return autoconf();
 	default_state();
 	if (config) {
-		/* `munin config` must not change the state file: the next values are rates since
-		 * its time */
+		/* `munin config` must not change the state file: the values that munin reads next
+		 * are rates since the time that is stored in the state file */
 		opt.state = NULL;
 		opt.window = 1;
 	}

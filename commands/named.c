@@ -9,7 +9,7 @@
 
 /* The named counters that the command line selects, in the order of the output. */
 static TABLE(struct picked, picked, MAX_NAMED, 32, "counters that are shown");
-enum { MAX_POINTS = 64 }; /* most tracepoints that patterns select without --all */
+enum { MAX_POINTS = 64 }; /* largest number of tracepoints that patterns may select without --all */
 
 static const struct str no_prefix = STR(""), host_prefix = STR("host/");
 
@@ -38,12 +38,15 @@ static const struct str expensive = STR("host/file/*");
 
 static struct {
 	size_t npicked;
-	bool one_record; /* all values of a sample are columns of one record */
+	/* true: a sample is one record with a column for each counter; false: one record per
+	 * counter */
+	bool one_record;
 	/* number of tracepoints that matched a pattern but were not selected: see may_pick() */
 	u32 left_out;
 	/* true for each selected counter; the index is that of the list of all named counters */
 	bool is_picked[MAX_NAMED];
-	/* number of exclusive counters (v3d, msm) that matched a pattern but were not selected */
+	/* number of counters (v3d, msm) that matched a pattern but were not selected, because only
+	 * one program at a time can read them */
 	u32 exclusive;
 } pick;
 
@@ -250,9 +253,9 @@ static bool name_contains(struct str name, struct str word)
 	return false;
 }
 
-/* Lists the counters whose names contain the word, which is not the name of a counter. If there are
- * none, or if values were requested (timed), the error message has the most similar name. Returns
- * an exit code. */
+/* Lists the counters whose names contain `word`, which is not itself the name of a counter. timed:
+ * values were requested, which a list does not have. If timed is set or no name contains `word`,
+ * prints an error message with the most similar name. Returns an exit code. */
 static int find(struct str word, bool timed)
 {
 	struct nearest near = { .text = word };
@@ -423,7 +426,8 @@ static void host_pick(void)
 	}
 }
 
-/* Adds a word to the patterns of -f that the formats use: fields, and titles of columns. */
+/* Adds a pattern to opt.patterns, the patterns of -f: a field, or the title of a counter's
+ * column. */
 static void pattern_add(struct str pattern)
 {
 	if (opt.out.npatterns == MAX_PATTERNS)
@@ -442,9 +446,11 @@ static bool word_pick_any(struct str word)
 	return word_pick(word, no_prefix);
 }
 
-/* Parses the words of -f: each is a field of the record, or the name or pattern of counters.
- * Counters become columns of one record if the format has such columns and each given field is a
- * field of both kinds of records. Returns an exit code, or -1 to continue. */
+/* Parses the words of -f: each is a field of the record, or the name or pattern of counters. A
+ * sample becomes one record with a column for each counter (K_COUNTERS) if the format has a column
+ * per field, at least one word selects counters, and K_COUNTERS records have all fields that -f
+ * names. Else each counter has its own record (K_COUNTER). Returns an exit code, or -1 to
+ * continue. */
 static int fields_parse(void)
 {
 	static struct str words[MAX_PATTERNS];

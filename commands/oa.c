@@ -516,7 +516,8 @@ static int live(void)
 		stream.format = gpu.format;
 		stream.exponent = gpu.exponent;
 		stream.ts_hz = gpu.dev.var[OV_TS_HZ];
-		/* From gen12 on the OA unit itself counts only the selected context. */
+		/* From gen12 on, the OA unit itself counts only the context that the user has
+		 * selected: its reports need no filter. */
 		stream.filtered = p->has_ctx && stream.platform && stream.platform->gen >= 800 &&
 				  stream.platform->gen < 1200;
 		stream.filter.any = true;

@@ -14,8 +14,8 @@ struct table equations_table = TABLE_ROW(equations, 1, 1, "OA equations");
 static struct reportsum {
 	struct oaplan plan;
 	const char *previous; /* bytes of the previous report; NULL if it is not known */
-	/* head: header of the previous report. spare: room for the header of the next one. Both are
-	 * elements of heads[]. */
+	/* heads[] has room for two headers. head: the one with the header of the previous report.
+	 * spare: the one that gets the header of the next report. */
 	struct oareport heads[2], *head, *spare;
 	struct oareport first; /* header of the report that the current sum begins with */
 	u64 sum[OA_SLOTS], nsums;
@@ -24,17 +24,19 @@ static struct reportsum {
 	u64 step, elapsed, due;
 	/* longest time between two reports, in ticks, in which no counter wraps twice */
 	u64 longest;
-	/* quiet_ns: CPU time of the first correlation of the CPU's clock with the GPU's after the
-	 * last report. quiet_seen: number of reports until then. quiet_most: longest time without a
-	 * report, in ns, after which the difference to the next report is still known. */
+	/* Used to detect a long time without reports. quiet_ns: time on the CPU's clock, in ns, of
+	 * the first correlation with the GPU's clock after the last report. quiet_seen: number of
+	 * reports at that moment. quiet_most: longest time without a report, in ns, after which the
+	 * difference to the next report can still be computed. */
 	u64 quiet_ns, quiet_seen, quiet_most;
 	bool began;       /* at least one report was read, so that `head` is valid */
 	bool gap_said;
-	bool any_written; /* at least one record was written as a complete document */
+	bool any_written; /* at least one record was written as a document of its own */
 } oarun;
 
-/* Writes the current sum of differences, of one report or of several, as a record, and clears it.
- * h: header of the record's report, or NULL. index: number of the report or of the sum. */
+/* Writes the current sum of differences between reports as a record, and clears the sum. is_report:
+ * the record shows a single report. h: header of that report, or of the first report of the sum;
+ * NULL if there is none. index: number of the report or of the sum. */
 static void record_emit(const struct oareport *h, u64 index, bool is_report)
 {
 	static union oaval values[MAX_OA_COUNTERS];
@@ -74,8 +76,8 @@ static void record_emit(const struct oareport *h, u64 index, bool is_report)
 		update_offset();
 	stream.failed |= !show_record(&row.e, &ro);
 	if (format_is_document(opt.out.fmt)) {
-		/* Each record is a document of its own: two records in a document could not be told
-		 * apart. */
+		/* In a format with a whole document per sample, each record becomes a document of
+		 * its own: a reader could not tell two records in one document apart. */
 		stream.failed |= finish_sample() != EX_OK;
 		oarun.any_written = true;
 	}
@@ -97,8 +99,9 @@ void stream_emit_sum(void)
 
 /* --- functions that add up the differences between OA reports --------------------------------- */
 
-/* Returns the GPU generation (1200: gen12) that determines the layout of the report headers; for an
- * unknown GPU the oldest generation with this format of headers. */
+/* Returns the GPU generation (1200: gen12), which determines how the headers of reports are
+ * decoded. If the GPU is unknown, returns 750, 1200 or 1270: a generation that has the header
+ * layout of the stream's format. */
 static u16 generation(void)
 {
 	static const u16 oldest[] = { [OH_GEN7] = 750, [OH_GEN8] = 1200, [OH_WIDE] = 1270 };
@@ -137,8 +140,8 @@ static void report_add(const char *report)
 	u64 ticks;
 
 	if (opt.oa.totals && stream.deltas && !stream.filtered)
-		/* With --totals and without a context filter, only the header of the first report
-		 * is needed. */
+		/* With --totals and without a context filter, the header of this report is not
+		 * needed: the header of the previous report takes its place. */
 		h = oarun.head;
 	else
 		oareport_head(stream.format, generation(), stream.exponent, report, h);
@@ -146,7 +149,7 @@ static void report_add(const char *report)
 		matches = oafilter_match(&stream.filter, h);
 	if (oarun.began && oarun.step) {
 		ticks = oa_ts_delta(stream.format, oarun.head->ts, h->ts);
-		/* true if the GPU's timestamp did not go backward */
+		/* the GPU's timestamp did not go backward */
 		if (ticks <= oa_ts_delta(stream.format, h->ts, oarun.head->ts))
 			oarun.elapsed += ticks;
 	}
@@ -316,8 +319,8 @@ static void expand_counters(void)
 		}
 	}
 	if (n == 0)
-		/* The patterns of -f stay as they are: an empty list of patterns would select all
-		 * fields. */
+		/* No pattern is left, because the metric set has no counters. The patterns of -f
+		 * stay unchanged: an empty list of patterns would select all fields. */
 		return;
 	memcpy(opt.patterns, to, n * sizeof(to[0]));
 	opt.out.npatterns = n;
@@ -407,8 +410,9 @@ int stream_ready(void)
 	oarun.step += !oarun.step && !stream.live && opt.interval && stream.ts_hz;
 	oarun.due = oarun.step;
 	oarun.longest = oa_longest(stream.format, stream.ts_hz, stream.dev.var[OV_MAX_HZ]);
-	/* A quarter of the range of timestamps: a difference of more than half of the range may be
-	 * a step backward. */
+	/* quiet_most is the time in which the GPU's timestamp counts a quarter of its range. If the
+	 * timestamp counts more than half of its range between two reports, the difference may look
+	 * like a step backward. */
 	oarun.quiet_most = muldiv(oa_ts_delta(stream.format, 1, 0) / 4, 1000000000, stream.ts_hz);
 	opt.out.reports = opt.oa.reports;
 	opt.out.contexts = opt.oa.reports || opt.oa.contexts;

@@ -53,10 +53,10 @@ static bool file_load(const char *name)
 
 enum { PACK_MOST = 16 << 20 }; /* most bytes of gpu.pack; a pack of all public sets has 511 KB */
 
-/* Adds the metric sets of a pack that no option names, but only if each user who may write the file
- * may also replace the program. owner: user ID that owns the program. If the program has
- * capabilities, a user gains nothing by this file, because --metrics accepts any file. Returns
- * false if the file does not exist or is not used. */
+/* Adds the metric sets of the file `path`, a pack that no option names. Refuses a file that users
+ * other than root and `owner` may write: these two may replace the program anyway. owner: user ID
+ * that owns the program. A user gains nothing by this file if the program has file capabilities,
+ * because --metrics accepts any file. Returns false if the file does not exist or is not used. */
 static bool pack_add(const char *path, u32 owner)
 {
 	struct stat st = { 0 };
@@ -105,8 +105,9 @@ bool load_metrics(void)
 	return true;
 }
 
-/* Finds the first metric set with this name, or with by_guid this GUID, for platform p (NULL: any
- * platform), and stores it in *s. Returns false if there is none. */
+/* Finds the first metric set that has this name, or that has `name` as its GUID if by_guid is set,
+ * for platform p (NULL: any platform). Stores the metric set in *s. Returns false if there is
+ * none. */
 bool set_find(struct str name, bool by_guid, const struct oaplatform *p, struct oaset *s)
 {
 	const struct oafile *f;
@@ -139,7 +140,7 @@ static struct {
 	struct table packer, heap;
 } packs_tables = {
 	.packer = TABLE_ROW(packs.packer, 1, 1, "packs of metric sets"),
-	/* The texts and equations (heap) of a pack of all public metric files have 496 KB. */
+	/* this table has the texts and equations of a pack: 496 KB for all public metric files */
 	.heap = TABLE_ROW(packs.heap, 2 << 20, 1, "bytes of a pack"),
 };
 

@@ -5,7 +5,8 @@
 #include "sources/os/os.h"
 
 enum { MAX_NAMES = 65536, MADE_BYTES = 64 << 10, COMM_MOST = 15 /* TASK_COMM_LEN - 1 */ };
-enum { SHORT_ID = 32 /* hex digits of a UUID, the shortest id; the id of a container has 64 */ };
+/* least number of hex digits of an id: a UUID has 32, a container's id 64 */
+enum { SHORT_ID = 32 };
 
 struct name {
 	/* hash of the kind and the name; two names with the same hash get the same placeholder */
@@ -126,8 +127,9 @@ static void replace_stat(struct buf *b, struct str text)
 	}
 }
 
-/* Replaces values in lines "KEY: VALUE", or with another separator: calls put() to append the value
- * of each line whose key matches the pattern. The other lines are kept. */
+/* Appends the lines "KEY: VALUE" of `text` to b. separator: the character after KEY, for example
+ * ':'. If KEY matches the pattern, put() appends a text in place of VALUE; else the line is
+ * copied. */
 static void replace_values(struct buf *b, struct str text, char separator, const char *pattern,
 			   void (*put)(struct buf *b, struct str value))
 {

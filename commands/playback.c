@@ -8,8 +8,9 @@ enum class { C_DEVICE, C_CLIENT, C_PROCESS, CLASSES };
 
 enum {
 	TEXT_BYTES = 16 << 20,     /* bytes for the text of the records of 10 000 clients */
-	/* first and largest number of bytes that are read before a requested sample, to fill its
-	 * graph and find its clients */
+	/* To show a sample in the middle of the file of --replay, the SEEK_BYTES bytes before the
+	 * sample are read first, to fill its graphs and find its clients; if they do not suffice,
+	 * up to SEEK_MOST bytes are read. */
 	SEEK_BYTES = 1 << 20,
 	SEEK_MOST = 64 << 20,
 	/* most seconds to wait between two samples: a longer gap is shortened */
@@ -48,10 +49,10 @@ static struct play {
 	/* true if the file has at least one record that is not a summary (min, avg or max) */
 	bool plain;
 	u32 n[CLASSES], used[CLASSES];
-	/* identities of the devices in the current sample: results of id_of() */
+	/* the hash (id_of()) that identifies each device in the current sample */
 	u64 ids[MAX_DEVICES];
-	/* times: time of the records of each class in the current sample; dt: interval of the
-	 * rates; both in us */
+	/* times: time of the records of each class (device, client, process) in the current sample;
+	 * dt: interval of the rates; both in us */
 	i64 times[CLASSES], dt;
 	/* the next record of the file, which is not yet part of the current sample */
 	struct {
@@ -166,9 +167,9 @@ static u32 device_named(struct str dev)
 	return n;
 }
 
-/* Updates the device that a record names. values: true if it is a record of the device itself,
- * whose values are shown; false if it is one of a client or process, of which only the labels of
- * the device are used. */
+/* Updates the row of devices[] for the device `dev`, which the record `text` is about. values: true
+ * if it is a record of the device itself, so that its values are stored; false if it is a record of
+ * a client or process, from which only the labels of the device are used. */
 static void device_take(struct str dev, struct str text, bool values)
 {
 	u32 n = device_named(dev);
@@ -217,7 +218,8 @@ static bool next_find(void)
 {
 	char *p, *e;
 
-	/* Reading continues at the former end of the file, which may have grown since. */
+	/* Reading continues where the file ended at the last call: the file may have grown
+	 * since. */
 	play.file.ended = false;
 	while (!play.next.is && runfile_next(&play.file, &p, &e) > 0) {
 		struct runrec j;
@@ -291,7 +293,8 @@ static void record_take(void)
 
 	if (!runrec_read(&j, text))
 		return;
-	/* The name is copied, because device_take() overwrites the memory that contains it. */
+	/* The name of the device is copied, because device_take() overwrites the memory in which it
+	 * is stored. */
 	str_copy(dev, sizeof(dev), j.id.text[ID_DEV]);
 	device_take(str_z(dev), text, class == C_DEVICE);
 	if (class != C_DEVICE)
@@ -363,8 +366,9 @@ void playback_begin(void)
 	playback_next();
 }
 
-/* Shows the last sample that begins before this offset in the file. The samples before it are read,
- * too: for the graphs, and because the last records of clients may be in an earlier sample. */
+/* Shows the last sample that begins before the offset `place` in the file of --replay. The samples
+ * before that sample are read, too: for the graphs, and because the last records of clients may be
+ * in an earlier sample. */
 static void show_before(u64 place)
 {
 	u64 size = SEEK_BYTES, first, from;
@@ -437,7 +441,8 @@ void playback_record(struct record *r, u32 row)
 
 /* --- functions that open and close the recorded run ------------------------------------------- */
 
-/* Opens the file, and reads the first sample. Returns an exit code, or -1 to continue. */
+/* Opens the file of --replay, and reads its first sample. Returns an exit code, or -1 to
+ * continue. */
 int playback_open(const char *name)
 {
 	/* O_NONBLOCK: without it, opening a FIFO would wait for a writer */

@@ -7,7 +7,7 @@
 enum { HEADER_BYTES = 64 << 10, MAX_COLUMNS = 1024 };
 
 static struct runfile in;
-/* true if the file has at least one record that is not a summary of -S or --inner */
+/* true if the file to plot has at least one record that is not a summary of -S or --inner */
 static bool plain;
 
 /* --- fields and their columns ----------------------------------------------------------------- */
@@ -67,7 +67,7 @@ struct cell_column {
 	u8 role, id;
 	struct str name, inst;
 	const struct column *col;
-	struct str cell; /* text of the column's cell in the current row */
+	struct str cell; /* text in the current row of the CSV file that belongs to this column */
 };
 
 static struct {
@@ -142,7 +142,8 @@ static bool csv_header(char *p, char *e)
 		if (!c->role && !header.is_long && (c->col = field_find(name, 0, &c->inst)))
 			c->role = CELL_COLUMN;
 		known += c->role != CELL_OTHER;
-		/* not a field: the name of a counter of gpustat oa or host */
+		/* the title of the column is no field, but the name of a counter of gpustat oa or
+		 * host */
 		if (!c->role && !header.is_long) {
 			c->role = CELL_COLUMN;
 			c->col = column_find((struct str)STR("counter"), (struct str){ 0 }, 0);
@@ -205,7 +206,8 @@ static bool csv_row(char *p, char *e)
 		case CELL_VALUE:    value = header.cells[i].cell; break;
 		default:            break;
 		}
-	/* in a summary, the cell is the name of a field and .min, .avg or .max */
+	/* the cell is the name of a field; in a record of a summary, .min, .avg or .max follows
+	 * it */
 	if (str_len(field) && !(c = field_find(field, plot_kind(&id), NULL))) {
 		const char *dot = field.e;
 

@@ -15,11 +15,12 @@ static struct recording {
 	 * record, that part is copied in front of them. read(2) stores at the start of a page,
 	 * where copying is faster. */
 	char *chunk;
-	u64 chunk_at;             /* offset in the file of the bytes in chunk */
+	u64 chunk_at;             /* offset in the replayed file of the first byte in `chunk` */
 	/* is_recording: true if the file is a recording (--record), false if it has the bytes that
 	 * a program read from the kernel's stream */
 	bool is_recording, is_xe;
-	/* the file has no record headers, only reports or samples as xe returns them */
+	/* the replayed file has no record headers, only the reports or samples that the xe driver
+	 * returned */
 	bool headerless;
 	bool ready, faulty;
 	u64 nfaults;
@@ -31,7 +32,7 @@ static struct recording {
 	size_t topology_n, numbers_n;
 } recording = { .exit_code = -1 };
 
-/* Copies of parts of the recording that are needed after the next read(2). */
+/* Copies of parts of the recording that are used after the next read(2) has overwritten `chunk`. */
 static struct copies {
 	char topology[TOPOLOGY_BYTES], numbers[NUMBERS_BYTES], set[256], guid[40];
 } copies;
@@ -122,8 +123,8 @@ static void device_begin(const struct oaplatform *p)
 	stream.platform = stream.dev.platform;
 }
 
-/* Prepares the stream for the first report, which is at the offset `at` of the file. The records
- * that describe the stream come before it. */
+/* Prepares the stream for the first report, which is at the offset `at` of the replayed file. The
+ * records that describe the stream come before this report. */
 static void replay_prepare(u64 at)
 {
 	const struct oaformat *f = opt.oa.props.format;
@@ -401,8 +402,8 @@ static void show_progress(u64 done, u64 size, bool end)
 	sys_write(2, b.p, b.n);
 }
 
-/* Reports the errors in the file that are known only at its end. rest: the bytes after the last
- * complete record. size: bytes of the file. */
+/* Prints the errors in the replayed file that are known only at its end. rest: the bytes after the
+ * last complete record. size: size of the file in bytes. */
 static void check_end(struct str rest, u64 size)
 {
 	u64 at = recording.chunk_at + (u64)(rest.p - recording.chunk);
@@ -477,7 +478,9 @@ int replay(void)
 			detect_type(rest);
 		detected = true;
 		rest = records_read(rest);
-		if (!size) /* a pipe: more data may come much later */
+		/* the size of a pipe is 0: write the output now, because more data may come much
+		 * later */
+		if (!size)
 			stream.failed |= !flush();
 		show_progress(done, size, false);
 	}

@@ -28,15 +28,16 @@ struct seen {
 };
 
 static struct {
-	/* totals of each device, by index in devices[]; row 0 if there is no device */
+	/* totals of each device; the index is the same as in devices[]; on a machine without a
+	 * device, row 0 has the totals */
 	struct run *runs;
-	struct seen *seen; /* state of each client, by index in clients[] */
+	struct seen *seen; /* state of each client; the index is the same as in clients[] */
 	i64 begun, ended;  /* times of the command's start and end, in ns */
 	i64 last, sensors; /* times of the last reading of the clients and of the devices, in ns */
 	/* last time at which a new client appeared or a device node was opened, in ns */
 	i64 newest;
-	/* Next reading, in ns: at the time `due`, or when a device node is opened, but not before
-	 * the time `first`. */
+	/* Times in ns: the clients are read next at the time `due`, or earlier if a device node is
+	 * opened, but not before the time `first`. */
 	i64 first, due;
 	u64 readings;
 	/* opens: number of opens of device nodes (nodes_opens) at the start. found: number of
@@ -53,8 +54,8 @@ static struct {
 
 /* --- totals of each device -------------------------------------------------------------------- */
 
-/* Returns the totals of a device, which are added if they are new. device: index in devices[], or
- * NONE on a machine without a device. Returns NULL if the table is full. */
+/* Returns the totals of a device; adds a row if the device has none yet. device: index in
+ * devices[], or NONE on a machine without a device. Returns NULL if the table is full. */
 static struct run *run_of_device(u32 device)
 {
 	struct run *x;
@@ -115,7 +116,7 @@ static void energies_add(u32 device, u64 ns)
 			energy_add(x, e, k, ns);
 }
 
-/* Adds the busy time of the whole device in the last ns nanoseconds. The busy time of a device
+/* Adds the busy time of the whole device in an interval of `ns` nanoseconds. This busy time
  * includes work that the driver counts for no client, such as that of amdgpu's user queues. */
 static void busy_add(u32 device, u64 ns)
 {
@@ -173,8 +174,8 @@ static void reading_add(u32 device, i64 now, u64 ns)
 	x->used = used > x->used ? used : x->used;
 }
 
-/* Stores in x->first the first and the last reading of the GPU clock in whose cycles the use of an
- * engine is counted. */
+/* Some engines are counted in cycles of a GPU clock: stores in x->first the first and the last
+ * reading of that clock. */
 static void clock_note(struct run *x, const struct client *c)
 {
 	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k)) {
@@ -584,8 +585,9 @@ static bool reading_wait(void)
 	}
 }
 
-/* Returns whether a value of devices is read in addition to energy, which is always read: only
- * power, from which energy is computed if a device does not count it. */
+/* Returns whether a quantity that is read only to be displayed (sensing.filter) is read. Only power
+ * is: the energy of a device without an energy counter is computed from the power. Energy itself is
+ * always read. */
 static bool is_read(u8 desc)
 {
 	return desc == D_POWER;

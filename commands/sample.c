@@ -36,17 +36,19 @@ static bool makes_perfdata(void)
 }
 
 static struct sampling {
-	i64 clock_offset; /* ns from the clock of the samples to the clock of -t */
+	/* ns to add to the time of a sample, which is on CLOCK_MONOTONIC, for the clock of
+	 * --time */
+	i64 clock_offset;
 	u64 nsamples;
 	u64 nhidden; /* number of samples whose address this user may not see */
-	u64 nskid;   /* number of samples of skid, see is_skid() */
+	u64 nskid;   /* number of samples for which is_skid() was true */
 	bool sample_failed;
 	/* period of the events without a period of their own; 0 if the kernel chooses it */
 	u64 period_now;
 	struct perfdata pdata;
 	struct ring_reader reader;
-	/* entry in which the current sample is remembered, so that equal samples need not be
-	 * decoded; NULL if it is not remembered */
+	/* row in which the current sample is remembered, so that a later equal sample need not be
+	 * decoded; NULL if the sample is not remembered */
 	struct repeat *repeat;
 	struct str tracing; /* description of the tracepoints in the perf.data file (-o perfdata) */
 	/* true if -f selects a field that all tracepoints have: common_pid and others */
@@ -54,11 +56,13 @@ static struct sampling {
 	/* Indices of the time and of the period in a sample, in words of 8 bytes. period_word is 0
 	 * if only samples with the same period count as equal. */
 	u8 time_word, period_word;
-	struct sample current; /* not on the stack: its 30 KB are too large for a small one */
+	/* the sample that is decoded; not on the stack, because its 30 KB are too large for a small
+	 * stack */
+	struct sample current;
 } sampling;
 
-/* Adds a sample to a row of a table of sums (enum proftable), and remembers the row for equal
- * samples. */
+/* Adds `row` to a table of sums (enum proftable), and remembers the row of the table, to which
+ * later equal samples are added without decoding. */
 static void profile_put(u8 table, const struct profrow *row)
 {
 	struct profrow *to = profile_add(table, row);
@@ -103,7 +107,8 @@ static void profile_sample(const struct sample *s)
 		profile_put(PROF_IP, &row);
 }
 
-/* Converts the time of a sample, ns, to the clock of -t, us. Returns -1 if no time is shown. */
+/* Converts the time of a sample, in ns on CLOCK_MONOTONIC, to us on the clock of --time. Returns -1
+ * if the output shows no times. */
 static i64 shown_time(u64 time)
 {
 	return opt.out.time == T_NONE ? -1 : ((i64)time + sampling.clock_offset) / 1000;
@@ -111,8 +116,8 @@ static i64 shown_time(u64 time)
 
 static const struct recopts untimed = { .dt_us = -1, .time_us = -1 };
 
-/* Adds the columns of -f for the fields of all tracepoints: the first sample has only those of its
- * own tracepoint. */
+/* Chooses the columns for the fields of all tracepoints before the first sample is printed, because
+ * a sample has only the fields of its own tracepoint. */
 static void columns_prepare(void)
 {
 	static const struct prec none;
@@ -387,8 +392,9 @@ static u64 sample_word(struct str sample, u8 i)
 	return v;
 }
 
-/* Shows or sums a sample that equals an earlier one except for its time, and for its period if that
- * varies. Returns false if there is no such earlier sample: the caller has to decode this one. */
+/* Prints a sample, or adds it to the sums, if it equals an earlier sample except for its time, and
+ * for its period if that varies. Returns false if there is no such earlier sample: the caller has
+ * to decode this one. */
 static bool sample_again(struct str sample)
 {
 	bool varies = sampling.period_word != 0, done;
@@ -421,7 +427,8 @@ static bool is_skid(const struct sample *s)
 	return s->at.ip == 0 && (perf_opened.user_only || !samples_kernel(s->event));
 }
 
-/* Names and counts a sample of skid. It is not remembered, so that each of them is counted. */
+/* Sets the symbol of a sample for which is_skid() is true to [skid], and counts the sample. The
+ * sample is not remembered, so that equal samples are counted, too. */
 static void skid_put(struct sample *s)
 {
 	s->at.symbol = (struct str)STR("[skid]");
@@ -479,19 +486,21 @@ static void record_handle(const struct prec *r)
 	else if (s->event)
 		profile_sample(s);
 	sampling.repeat = NULL;
-	s->r = NULL; /* the sample outlives the local variable `shown` */
+	/* s points to a static variable, and s->r to the local variable `shown`, which ends here */
+	s->r = NULL;
 }
 
 static u8 words_count(u64 bits)
 {
-	u8 n = 1; /* the header of the record takes one word */
+	u8 n = 1; /* the first word of the record is its header */
 
 	for (; bits; bits &= bits - 1)
 		n++;
 	return n;
 }
 
-/* Returns the number of events that can have samples: those that are not hidden. */
+/* Returns the number of events that can have samples. A hidden event has none: it is counted
+ * because another event or the records of tasks need it. */
 static u32 events_shown(void)
 {
 	u32 n = 0;
@@ -510,7 +519,7 @@ static void repeats_begin(void)
 
 	sampling.reader = (struct ring_reader){ .format = perf_format, .handle = record_handle };
 	sampling.time_word = words_count(t & (PS_IDENTIFIER | PS_IP | PS_TID));
-	/* the period may differ only if sums of one event are shown */
+	/* samples with different periods count as equal only if the output has sums of one event */
 	if (opt.profile && events_shown() == 1 && t & PS_PERIOD)
 		sampling.period_word = words_count(t & (PS_IDENTIFIER | PS_IP | PS_TID | PS_TIME |
 							PS_ADDR | PS_CPU));
@@ -574,10 +583,11 @@ static void drain(bool all)
 		perfdata_finish_round(&sampling.pdata);
 		return;
 	}
-	/* The offset between the two clocks is computed for each reading of the rings, because
-	 * CLOCK_REALTIME may have been set. */
+	/* The difference between CLOCK_REALTIME and CLOCK_MONOTONIC is computed again for each
+	 * reading of the rings, because CLOCK_REALTIME may have been set. */
 	sampling.clock_offset = opt.out.time == T_MONO ? 0 : sys_now(CLOCK_REALTIME) - now;
-	/* With -o timeline, update_offset() also reads CLOCK_MONOTONIC and CLOCK_BOOTTIME again. */
+	/* With -o perfetto and -o chrome, update_offset() also reads CLOCK_MONOTONIC and
+	 * CLOCK_BOOTTIME again. */
 	update_offset();
 	rings_drain((u64)now - (all ? 0 : 1000000), &sampling.reader);
 	if (!sampling.sample_failed && !flush())
@@ -726,7 +736,8 @@ static u32 pages_default(const struct target *t)
 	while (bytes * cpus > ALL_BYTES)
 		bytes /= 2;
 	bytes /= sys_page_size();
-	/* With t->limit or t->no_inherit there is a ring for each task: a small ring is used. */
+	/* With t->limit or t->no_inherit each task has a ring of its own: the rings must be
+	 * small. */
 	if (!has_bursts(t) || bytes < FEW || t->limit || t->no_inherit)
 		return FEW;
 	return (u32)bytes;
@@ -787,8 +798,8 @@ static int sample_options(struct target *t)
 		return usage_z("--period-random, --long-period and --short-period "
 			       "require --sample-period");
 	if (opt.profile && format_is_folded(opt.out.fmt) && opt.profile == ALL_SUMS)
-		/* --summary without a list of tables, with -o folded, prints only the sums by
-		 * stack */
+		/* With -o folded, the option --summary without a value means only the sums by call
+		 * stack. */
 		opt.profile = 0;
 	if (timing_is_on() && (code = timing_options(t)) >= 0)
 		return code;
@@ -810,10 +821,10 @@ static int sample_options(struct target *t)
 	sampling.period_now = t->period;
 	if (!t->period && !t->freq)
 		t->freq = 4000;
-	/* Wake up at each sample if there are few samples, of which the last one ends the
-	 * measurement, or if each sample has its own period. Otherwise 0: the kernel wakes up at
-	 * half of the ring, also if it allows only a smaller ring: ring_buffer_init() in
-	 * kernel/events/ring_buffer.c */
+	/* Wake this process up at each sample if the measurement ends after some number of samples,
+	 * or if each sample has its own period. Otherwise t->wakeup stays 0: the kernel wakes the
+	 * process up when half of a ring is full, also if it allows only a smaller ring than
+	 * requested: ring_buffer_init() in kernel/events/ring_buffer.c */
 	if (!t->wakeup && (t->limit || opt.random_mask))
 		t->wakeup = 1;
 	return -1;
@@ -909,7 +920,8 @@ static bool say_events(void)
 	return any;
 }
 
-/* Checks that the events can be sampled. Returns an exit code, or -1 to continue. */
+/* Prints an error if there are events that cannot be sampled (gpustat's own counters), or more
+ * events than a perf.data file can have. Returns an exit code, or -1 to continue. */
 static int check_events(void)
 {
 	if (makes_perfdata() && nrows.events > MAX_PDEVENTS)
@@ -1000,7 +1012,8 @@ static bool add_tracker(void)
 	return true;
 }
 
-/* Prepares everything up to the opening of the events. Returns the exit code, or -1 to continue. */
+/* Prepares the measurement, but does not open the events yet. Returns the exit code, or -1 to
+ * continue. */
 static int sample_prepare(struct measure *m)
 {
 	bool timed = opt.target.period || opt.target.freq;

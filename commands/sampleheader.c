@@ -17,8 +17,8 @@ static struct {
 
 /* --- reading of small files ------------------------------------------------------------------- */
 
-/* Reads the first cap bytes of a file into b. Returns the complete lines of them; empty if the file
- * cannot be read. */
+/* Reads the first cap bytes of a file into b. Returns the complete lines in these bytes; empty if
+ * the file cannot be read. */
 static struct str file_begin(int dir, const char *path, char *b, size_t cap)
 {
 	long fd = open_retry(dir, path, O_RDONLY | O_NONBLOCK), r = -1;
@@ -249,7 +249,7 @@ static bool put_topology(struct buf *b)
 		perfdata_u32(b, topology_number(cpu, "/topology/physical_package_id"));
 	}
 	whole = b->n;
-	/* Linux before 5.2 has no such files */
+	/* Linux before 5.2 has no files topology/die_cpus_list */
 	if (!put_lists(b, cpus, "/topology/die_cpus_list")) {
 		b->n = whole;
 		return true;
@@ -385,7 +385,8 @@ static bool put_ids(struct buf *b)
 
 static bool put_descriptions(struct buf *b)
 {
-	(void)b; /* perfdata_end() writes the descriptions of the events */
+	/* perfdata_end() writes the descriptions of the events: nothing is appended here */
+	(void)b;
 	return header.run->file->nevents > 0;
 }
 
@@ -429,8 +430,8 @@ static bool put_clockid(struct buf *b)
 	return true;
 }
 
-/* Appends one moment on CLOCK_REALTIME and on CLOCK_MONOTONIC: perf computes the times of day of
- * samples from both. */
+/* Appends the time of one moment on CLOCK_REALTIME and on CLOCK_MONOTONIC: perf computes the time
+ * of day of each sample from these two times. */
 static bool put_clocks(struct buf *b)
 {
 	perfdata_u32(b, 1); /* version of this feature */
@@ -442,7 +443,7 @@ static bool put_clocks(struct buf *b)
 
 static const struct {
 	u8 number;
-	/* appends the data of the feature; returns false if they are unknown */
+	/* function that appends the data of this feature; returns false if the data are unknown */
 	bool (*put)(struct buf *b);
 } rows[] = {
 	{ PD_BUILD_ID, put_ids },

@@ -12,9 +12,9 @@ struct stallsum {
 	u64 ip, sum, counts[STALL_REASONS];
 	/* next: index + 1 of the next row in the same hash bucket; 0 at the end of the chain. */
 	u32 next;
-	/* Two tables in the same memory, independent of the instruction in row i. bucket: index + 1
-	 * of the first row in hash bucket i; 0 if there is none. order: index of the i-th row in
-	 * sorted order. */
+	/* Two tables that share the rows with the instructions but have nothing to do with the
+	 * instruction in row i. bucket: index + 1 of the first row in hash bucket i; 0 if there is
+	 * none. order: index of the i-th row in sorted order. */
 	u32 bucket, order;
 };
 
@@ -292,7 +292,8 @@ static long drain(struct oalive *l, u64 now)
 	return n < 0 ? n : 0;
 }
 
-/* Handles a time without samples up to `now`, and writes it to the file of --record. */
+/* Notes that there were no more samples up to the time `now`, in ns, and writes a record with this
+ * time and without samples to the file of --record. */
 static void time_mark(u64 now)
 {
 	stalls_add(now, (struct str){ 0 });

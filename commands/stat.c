@@ -53,7 +53,8 @@ static bool add_defaults(void)
 
 struct setspec {
 	struct str name, events;
-	/* the rules of the event set, with @ between them: they say when the next set is enabled */
+	/* the rules of the event set, joined by '@': each is a time, or an overflow of an event,
+	 * after which the next set is enabled */
 	struct str switching;
 	u64 id;
 	bool has_id;
@@ -222,8 +223,8 @@ static bool add_all_events(void)
 }
 
 /* Returns the number of rows of counts to pass to row_entity(). evrows[] has one row for each event
- * at each site; if the last event does not have rows for all sites yet, the missing ones are
- * included in the number. */
+ * at each site (the CPU, core, task, cgroup and so on for which stat prints a row). If the rows of
+ * the last event are not complete yet, the missing rows are included in the number. */
 static u32 rows_shown(void)
 {
 	return (nrows.evrows + nrows.sites - 1) / nrows.sites * nrows.sites;
@@ -442,7 +443,9 @@ static int stat_once(struct measure *m, bool *counted)
 			code = print_rows(m, false);
 		if (code == EX_OK && (!left || --left > 0))
 			continue;
-		if (m->argv) /* count the rest of the command without intervals */
+		/* the user's command still runs: count until it ends, but print no more
+		 * intervals */
+		if (m->argv)
 			m->interval = 0;
 		m->stop = !m->argv;
 	}

@@ -6,8 +6,8 @@
 
 enum role { WAKEUP, NEW, SWITCH, ENTER, EXIT, ROLES };
 
-/* The tracepoint of each role, and those of its fields that are read. timing.fields[][] has the
- * same order. */
+/* The tracepoint of each role (enum role), and the names of its fields that are read.
+ * timing.fields[][] has the same order. */
 enum { MAX_READ = 5 };
 static const struct {
 	const char *event;
@@ -55,7 +55,7 @@ int timing_options(struct target *t)
 	return -1;
 }
 
-/* Returns the list of events to sample, whose order is that of enum role. */
+/* Returns the list of tracepoints to sample, in the order of enum role. */
 const char *timing_events(void)
 {
 	return opt.latency ? "sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_switch" :
@@ -99,8 +99,8 @@ bool timing_fields(void)
 	return true;
 }
 
-/* Prepares the sums. child: PID of the process that will execute the user's command; it waits
- * before its exec. */
+/* Prepares the sums of --latency or --syscalls. child: PID of the process that will execute the
+ * user's command, and that waits before its exec. */
 void timing_begin(i32 child)
 {
 	intervals_begin(opt.syscalls);
@@ -178,7 +178,8 @@ void timing_handle(const struct prec *r)
 		calls_end(r->who_tid);
 }
 
-/* Prints the sums. Returns false if the output failed. */
+/* Prints the sums of --latency or --syscalls, at most as many as --top allows. Returns false if the
+ * output failed. */
 bool timing_print(void)
 {
 	struct timesum x = { .e = { .kind = opt.out.kind, .used = true } };

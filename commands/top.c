@@ -91,7 +91,8 @@ static void choose_rows(void)
 	}
 }
 
-/* Filters and sorts the clients of the sample as the user chose. */
+/* Selects the clients of the sample that match the filter which the user has typed, and sorts them
+ * by the column that the user has chosen. */
 static void arrange(void)
 {
 	size_t n = 0;
@@ -175,9 +176,9 @@ static bool draw(void)
 
 /* --- handling of keys ------------------------------------------------------------------------- */
 
-/* Actions after a key, in addition to drawing a frame. ARRANGE: filter and sort again. SAMPLE: take
- * or read the next sample. RETIME: restart the interval. MOVED: another sample of the recorded run
- * was read. */
+/* Actions that follow a key, in addition to drawing the screen. ARRANGE: filter and sort the
+ * clients again. SAMPLE: take a sample, or read the next one of the recorded run. RETIME: restart
+ * the interval. MOVED: the key has shown another sample of the recorded run. */
 enum { DRAW = 0, ARRANGE = 1, SAMPLE = 2, RETIME = 4, QUIT = 8, MOVED = 16 };
 
 static void sort_by(u8 column)

@@ -6,7 +6,7 @@
 #include "sources/os/os.h"
 #include "sys.h"
 
-/* --- patterns of -f that match no field ------------------------------------------------------- */
+/* --- functions that find the patterns of -f that match no field ------------------------------- */
 
 /* States of a pattern of -f. PATTERN_NEW: no record had the group of fields that the pattern names;
  * its fields may still appear. PATTERN_WRONG: records had the group, but no field that matches.
@@ -62,9 +62,9 @@ static void nearest_put(size_t i, struct str rest, const struct field *f)
 	}
 }
 
-/* True if a column of this kind of records matches the pattern, even a column that this run does
- * not show: rates are hidden with --raw, totals without it. rest: the pattern without the group of
- * f. */
+/* Returns whether records of this kind can have a column with the group of the field f and the
+ * member `rest`, also if this run does not show that column: rates are hidden with --raw, totals
+ * without it. rest: the pattern of -f without its group. */
 static bool is_of_other_mode(const struct field *f, struct str rest, u8 kind)
 {
 	struct str member = rest;
@@ -281,7 +281,7 @@ static void columns_take(long fd)
 		return;
 	while (cell_next(&text, end, &title)) {
 		known |= pattern_known(title, opt.cmd->kind);
-		/* pattern_known() does not know the names of counters, which a pattern may match */
+		/* a pattern may match the name of a counter, which pattern_known() does not know */
 		for (size_t i = 0; i < o->npatterns; i++)
 			known |= glob_match(o->patterns[i], title, NULL);
 		out_add_title(o, title);
@@ -310,7 +310,7 @@ void append_begin(void)
 	if ((!opt.output && out_fd > 9) || sys_fstat(out_fd, &st) < 0 ||
 	    !S_ISREG(st.st_mode) || st.st_size == 0 || !(sys_fcntl(out_fd, F_GETFL, 0) & O_APPEND))
 		return;
-	/* the last digit of /proc/self/fd/N; out_fd is at most 9 here */
+	/* Replaces the last character of /proc/self/fd/N. Without -O, out_fd has one digit here. */
 	path[sizeof(path) - 2] = (char)('0' + out_fd % 10);
 	fd = file_open(opt.output ? opt.output : path, O_RDONLY);
 	if (fd >= 0)

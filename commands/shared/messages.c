@@ -18,8 +18,8 @@ enum {
 	PART_BYTES = 4 * BEGIN_BYTES + 3,
 };
 
-/* Appends one of the parts of a message; only its start and "..." if the whole part does not
- * fit. */
+/* Appends one text of a message. If it does not fit, appends only its first BEGIN_BYTES bytes and
+ * "...". */
 static void put_part(struct buf *b, struct str s)
 {
 	size_t n = b->n;
@@ -30,7 +30,7 @@ static void put_part(struct buf *b, struct str s)
 	b->n = n;
 	b->full = false;
 	for (s.e = s.p + BEGIN_BYTES; ((u8)*s.e & 0xc0) == 0x80 && s.e > s.p; s.e--)
-		; /* move the end back to the start of a UTF-8 character */
+		; /* if a UTF-8 character was cut, move s.e back to its first byte */
 	put_text(b, s);
 	put_z(b, "...");
 }
@@ -112,8 +112,8 @@ bool say_full(void)
 	return any;
 }
 
-/* Prints which tables were full. If none was, prints how many values were left out for lack of
- * other room, unless there are none. */
+/* Prints which tables were full. If no table was full, but values were left out because other
+ * memory was full (without_room()), prints their number. */
 void say_dropped(void)
 {
 	if (!say_full() && without_room())

@@ -6,7 +6,7 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-#pragma weak boards_start /* NULL if the feature boards is left out */
+#pragma weak boards_start /* boards_start is NULL if gpustat is built without the feature boards */
 
 /* True if this command shows the names of devices, or sorts by them. */
 static bool shows_names(void)
@@ -56,9 +56,9 @@ void names_prepare(void)
 		find_names();
 }
 
-/* True if a selector of -d is a part of the device's name. Names are read and compared only if the
- * selector is not a number and is() is false for all devices: most runs do not need names. is():
- * returns true if the selector selects a device by number, node, address or driver. */
+/* Returns whether `sel`, a selector of -d, is a part of the device's product name. Names are read
+ * and compared only if sel is not a number and is() returns false for all devices: most runs do not
+ * need names. is(): returns true if sel selects a device by its number, node, address or driver. */
 bool named_so(u32 device, struct str sel, device_test *is)
 {
 	u64 n;

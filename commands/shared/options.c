@@ -261,7 +261,7 @@ FEATURED static bool set_watermark(struct str s)
 	return good;
 }
 
-/* Parses MASK,SEED: decimal or hexadecimal numbers. */
+/* Parses MASK,SEED, the value of --period-random: two decimal or hexadecimal numbers. */
 FEATURED static bool set_random(struct str s)
 {
 	struct str mask;
@@ -1141,7 +1141,8 @@ static const struct option *find_option(char letter, struct str name)
 	return other;
 }
 
-/* Appends to a message the name that was probably meant. Returns false if there is no such name. */
+/* Appends `lead` and the existing name that is most similar to the wrong one to a message. Returns
+ * false if no name is similar, or if the feature help is not built in. */
 static bool asked(struct buf *b, const char *lead, const struct nearest *n)
 {
 	if (!helps || !n->name.p)
@@ -1477,7 +1478,8 @@ static int check_patterns(void)
 		struct str p = i < opt.out.npatterns ? opt.patterns[i] : opt.sort;
 
 		if (!p.p || pattern_known(p, opt.out.kind) ||
-		/* With these commands, the word p of -f or -s may also be the name of a counter. */
+		/* In the commands oa, host and plot, the word p of -f or -s may also be the name of
+		 * a counter. */
 		    opt.cmd->with & (WITH_OA | WITH_HOST | WITH_PLOT))
 			continue;
 		return no_field(p);
@@ -1521,7 +1523,8 @@ static void set_defaults(const struct cmd *cmds, size_t ncmds, char **argv)
 {
 	opt.cmds = cmds;
 	opt.ncmds = ncmds;
-	/* words that are no options are collected in argv[], over arguments already parsed */
+	/* Arguments that are no options are moved to the start of argv[], where they overwrite
+	 * arguments that were parsed before. */
 	opt.words = argv + 1;
 	opt.argv = argv;
 	opt.window = 500000000;

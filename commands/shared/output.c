@@ -65,7 +65,8 @@ bool append_record(void)
 	out_record(&opt.out, &out, &rec);
 	if (!out.full)
 		return flush_record();
-	/* the header before the record did not fit either: print it again */
+	/* The incomplete record, and the header that out_record() wrote before it, are removed from
+	 * `out`; both are written again. */
 	opt.out.headed = headed;
 	out.full = from == 0;
 	out.n = from;

@@ -135,7 +135,8 @@ int find_target(struct target *t)
 	return -1;
 }
 
-/* Opens --control fd:N[,M] or fifo:PATH[,ACK]. Returns the exit code, or -1 to continue. */
+/* Opens the descriptors or FIFOs that --control fd:N[,M] or fifo:PATH[,ACK] names. Returns the exit
+ * code, or -1 to continue. */
 int open_control(struct measure *m)
 {
 	struct str how = str_z(opt.control), ends[2];

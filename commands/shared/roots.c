@@ -25,7 +25,8 @@ static int open_root(int *fd, const char *dir, const char *given, u32 magic, int
 	if (r >= 0)
 		sys_close(*fd);
 	*fd = -1;
-	/* without this folder, devices and processes are not found though they may exist */
+	/* Devices and processes are not found without /proc or /sys, though they may exist: this
+	 * counts as an error of reading. */
 	fileio.error = -ENOENT;
 	return missing;
 }

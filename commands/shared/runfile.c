@@ -6,7 +6,7 @@
 #include "sys.h"
 
 enum {
-	/* bytes of the buffer: twice the longest record that gpustat writes */
+	/* size of the buffer in bytes: twice the longest record that gpustat writes */
 	RUN_BYTES = 2 * OUT_BYTES,
 	/* bytes of the texts of a record: those that identify its entity are stored twice */
 	UNESCAPED_BYTES = 2 * REC_TEXT,
@@ -14,7 +14,8 @@ enum {
 };
 
 static struct {
-	char *bytes;          /* the buffer: a part of the file, see struct runfile */
+	/* the buffer, which contains a part of the recorded run; see struct runfile */
+	char *bytes;
 	char *text;
 	/* JSON strings after their escapes were decoded, in `text`; valid until the next record */
 	struct buf unescaped;

@@ -20,7 +20,8 @@
 
 enum exit_code {
 	EX_OK, EX_FAIL, EX_USAGE, EX_NODEVICE, EX_DENIED,
-	EX_UNKNOWN = EX_NODEVICE, /* check: the state UNKNOWN of monitoring plugins */
+	/* exit code of the command check for the state UNKNOWN of monitoring plugins */
+	EX_UNKNOWN = EX_NODEVICE,
 };
 
 enum { MAX_PIDS = 64, MAX_SELECTORS = 16, MAX_LISTS = 64, MAX_METRICS = 64, OUT_BYTES = 1 << 19 };
@@ -106,7 +107,8 @@ struct opts {
 	bool children;
 	const char *output, *state;
 	bool plain_names;  /* option of capture: keep names and serial numbers in the output */
-	/* option --inner: ns between the readings within a sample; 0: one reading */
+	/* option --inner: ns from one reading to the next within a sample; 0: one reading per
+	 * sample */
 	i64 inner;
 	bool align, on_stdin, http, profiling, ascii;
 	struct checkopts check;
@@ -122,7 +124,8 @@ struct opts {
 	u64 repeat;
 	/* shell commands of --pre and --post, executed around each run; or NULL */
 	const char *before, *after;
-	i64 delay;        /* ns until counting starts; negative: --control enables it */
+	/* ns until counting starts; negative: it starts when --control gets the command `enable` */
+	i64 delay;
 	i64 timeout;      /* ns until counting ends; 0: no limit of time */
 	u8 detail;
 	u8 call_graph;    /* enum unwind: method of finding the callers */
@@ -140,7 +143,8 @@ extern struct opts opt;
 extern struct record rec; /* the current record */
 extern struct buf out;    /* output that has not been written yet */
 extern int out_fd;
-/* a record was larger than the buffer `out` and is missing: exit code 1 */
+/* true if a record was left out, because it was larger than the buffer `out`, or if the file of
+ * --state could not be written: the exit code is 1 */
 extern bool lost_record;
 extern volatile sig_atomic_t stopped;   /* set by a signal that ends the run; not an error */
 /* last message of check, which is printed in the plugin's line on standard output */
@@ -178,7 +182,7 @@ bool is_check(void);
 bool is_oa_list(void);
 bool is_oa_list_or_pack(void);
 int no_field(struct str p);
-/* returns an exit code, or -1 if the command can run */
+/* parses the command line; returns an exit code, or -1 if the command can run */
 int parse_args(const struct cmd *cmds, size_t ncmds, char **argv);
 void output_begin(void);
 int finish_run(int code);
@@ -227,7 +231,7 @@ struct ticks {
 	u64 left;           /* number of samples still to print; 0: no limit */
 	/* number of lines read from standard input (--on-stdin) that got no sample yet */
 	u64 lines;
-	bool repeat;        /* the run has several samples: each scans for new clients */
+	bool repeat;        /* the run has several samples: each sample also finds new clients */
 	bool ends;          /* the current reading is the last one of a sample */
 	bool failed;        /* standard input could not be read: a message was printed */
 	/* Function that ticks_next() calls while it waits for the next reading; NULL if there is
@@ -301,7 +305,9 @@ struct runfile {
 	 * began an array of records with '['. */
 	bool begun, ended, in_array;
 	bool skipping;  /* the parser skips the rest of a line that is too long or malformed */
-	bool loose;     /* commas between records are accepted outside of an array, too */
+	/* true: a comma between two JSON records is valid even if no '[' was read before, because
+	 * reading may have begun in the middle of an array */
+	bool loose;
 	bool silent;    /* malformed rows are counted without a message */
 };
 
@@ -337,7 +343,8 @@ enum { TERMINAL_TIMEOUT = 100000000 };
 extern struct terminal {
 	struct screen screen;
 	struct keys keys;
-	/* set by SIGWINCH, SIGTSTP and SIGCONT */
+	/* flags set by signal handlers: resized by SIGWINCH, suspended by SIGTSTP, resumed by
+	 * SIGCONT */
 	volatile sig_atomic_t resized, suspended, resumed;
 	struct termios termios_was; /* the modes of the terminal before the run */
 	/* true if the caller has installed handlers for the signals that end the run */

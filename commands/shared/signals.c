@@ -42,7 +42,8 @@ static void on_signal(int sig)
 
 static void on_too_large(int sig)
 {
-	/* empty: a SIGXFSZ with a handler does not kill the process, and write(2) returns EFBIG */
+	/* Does nothing: a SIGXFSZ with a handler does not kill the process, and write(2) returns
+	 * EFBIG. */
 	(void)sig;
 }
 
@@ -64,7 +65,9 @@ static void handle_fatal(void)
 void signals_begin(void)
 {
 	if (sys_signal_persistent(SIGXFSZ, on_too_large))
-		sys_ignore(SIGXFSZ); /* the user's command inherits that SIGXFSZ is ignored */
+		/* SIGXFSZ was ignored when gpustat started: it stays ignored, also in the user's
+		 * command */
+		sys_ignore(SIGXFSZ);
 }
 
 /* Installs the signal handlers of a run: SIGINT, SIGTERM and SIGHUP end the run after the current

@@ -99,8 +99,9 @@ static bool line_wait(struct ticks *t)
 	return !stopped;
 }
 
-/* Sleeps until a time, in ns on CLOCK_MONOTONIC. Calls t->drain() each time that it is due before.
- * Returns false if a signal stops the run. */
+/* Sleeps until the time `until`, in ns on CLOCK_MONOTONIC. Before that time, calls t->drain() at
+ * each time that the previous call of t->drain() has returned. Returns false if a signal stops the
+ * run. */
 static bool drain_until(const struct ticks *t, i64 until)
 {
 	i64 due = t->drain ? t->drain() : -1;
@@ -117,7 +118,7 @@ static bool due_wait(struct ticks *t)
 {
 	i64 now = now_on_clock(), due;
 
-	/* more than two intervals to the end: the clock was set back */
+	/* The end of the interval is more than two intervals away: the clock was set back. */
 	if (t->end - now > 2 * t->interval)
 		t->end = due_after(now, t->start, t->interval);
 	due = t->end;
