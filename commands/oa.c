@@ -47,7 +47,7 @@ static struct str or_dash(struct str s)
 	return str_len(s) ? s : (struct str)STR("-");
 }
 
-/* Prints one metric set of the list. An empty text is printed as "-", unknown. */
+/* Prints one metric set of the list. An empty text means unknown and is printed as "-". */
 static void put_set(struct str name, struct str chipset, u64 counters, struct str format,
 		    struct str guid, const char *where)
 {

@@ -85,8 +85,8 @@ static void record_emit(const struct oareport *h, u64 index, bool is_report)
 	stream.deltas = stream.lost = 0;
 }
 
-/* Ends the output, and returns an exit code. failed: the recording is invalid; then the old file of
- * -O is not replaced if no record was made. */
+/* Ends the output, and returns an exit code. failed: the recording is invalid; if no record
+ * was made from it, the old file of -O is not replaced. */
 int stream_finish(bool failed)
 {
 	return oarun.any_written || (failed && sink_gathers()) ? finish() : finish_sample();

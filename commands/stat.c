@@ -407,8 +407,9 @@ static void ready(i32 child, bool again)
 			(again ? MAY_PERF | MAY_PTRACE : 0));
 }
 
-/* Runs the shell command of --pre, or with after that of --post. Returns true if it succeeded; else
- * prints a message, and stores its exit code in *code. */
+/* Runs the shell command of --post if `after` is set, else that of --pre. Returns true if the
+ * shell command succeeded; else prints a message, and stores in *code the exit code of the command,
+ * or EX_FAIL if the command could not be run. */
 static bool run_hook(bool after, int *code)
 {
 	char text[24];

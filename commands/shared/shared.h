@@ -294,12 +294,12 @@ struct runfile {
 	const char *name;
 	int fd;
 	u64 line, bad;  /* line: number of the current line. bad: number of malformed rows */
-	/* at: offset of the buffer in the file. bad_at: offset of the last malformed row in the
-	 * file, plus 1 */
+	/* Offsets in the file of the recorded run. at: of the first byte in the buffer. bad_at: of
+	 * the last malformed row, plus 1; 0 if no row was malformed */
 	u64 at, bad_at;
 	/* from: bytes of the buffer that have been parsed. n: bytes in the buffer */
 	size_t from, n;
-	u64 row_at;     /* offset of the current row in the file */
+	u64 row_at;     /* offset of the current row in the file of the recorded run */
 	bool is_json;   /* the file is JSON, not CSV; valid if begun is set */
 	/* begun: the format was detected. ended: the whole file was read. in_array: the JSON text
 	 * began an array of records with '['. */
