@@ -266,8 +266,8 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 	if (dfl_add(part, o, ip, tstamp))
 		return 0;
 	part->hdr_overflows++;
-	/* hdr_filled counts a full part only once: not if all parts were full before this
-	 * overflow */
+	/* Add the part to hdr_filled, the number of parts that became full, unless all parts were
+	 * full before this overflow: then hdr_filled includes the part already. */
 	if (h->hdr_filled - h->hdr_read < h->hdr_parts)
 		publish(&h->hdr_filled);
 	o->ovfl_ctrl |= PFM_OVFL_CTRL_NOTIFY;

@@ -5,11 +5,11 @@
 #include <KD/KHR_perfcounter.h>
 #include <pthread.h>
 
-/* --- virtual PMDs, which have the values of named counters ------------------------------------ */
+/* --- virtual PMDs: registers with the values of KHR_perfcounter counters ---------------------- */
 
-/* Starts the sampling of named counters with kdStartSamplingKHR(), once. The sampling is common to
- * the whole process: if the counter with index khr has a value, the program has started the
- * sampling itself, and a restart would set its counters to 0. */
+/* Starts the sampling of all KHR_perfcounter counters of the process with kdStartSamplingKHR(), at
+ * the first call only. If the counter with index khr has a value already, the program has started
+ * the sampling itself: a second start would set the counters of the program to 0. */
 static void sampling_start(int khr)
 {
 	static bool started;
@@ -21,9 +21,9 @@ static void sampling_start(int khr)
 	started = true;
 }
 
-/* Returns the description of the named counter with index i; NULL if there is none. Searches for
- * new counters (of a device that was added) only when i is past the end of the list, because a
- * search takes many system calls. */
+/* Returns the description of KHR_perfcounter counter i; NULL if there is no such counter. A search
+ * for new counters (of a device that was added) takes many system calls, so it is made only if i is
+ * past the end of the list of counters. */
 static const KDCounterInfoKHR *khr_info(KDint i)
 {
 	const KDCounterInfoKHR *info = kdGetCounterInformationKHR(i);
@@ -58,8 +58,8 @@ bool virtual_value(const struct pmd *p, u64 *value)
 
 /* --- records of the kernel -------------------------------------------------------------------- */
 
-/* The start of a PERF_RECORD_SAMPLE with the sample_type that sets.c requests. After it, the record
- * has nr times struct { u64 value, id; }. */
+/* The start of a PERF_RECORD_SAMPLE, with the sample_type that sets.c sets for the perf events of a
+ * PMD. After the start, the record has `nr` elements of struct { u64 value, id; }. */
 struct ovfl_record {
 	struct perf_event_header head;
 	u64 id, ip;
@@ -69,24 +69,24 @@ struct ovfl_record {
 	u64 nr, enabled, running;
 };
 
-/* size in bytes of the service thread's stack; callbacks of a program's sampling format use it,
- * too */
+/* size in bytes of the service thread's stack; the callbacks of a sampling format that the program
+ * has registered run on this stack, too */
 enum { SERVICE_STACK = 128 << 10 };
 
-/* Memory of the service thread. It is allocated before the thread starts, and the thread starts
- * before the first context is created. */
+/* Stack and record buffer of the service thread. They are allocated before the thread starts, and
+ * the thread starts before the first context is created. */
 struct service {
-	/* stack of the service thread; it begins at a page boundary, as the memory of each struct
-	 * table does */
+	/* stack of the service thread; it begins at a page boundary, because the memory of a struct
+	 * table begins at one and the stack is the first member of its only row */
 	char stack[SERVICE_STACK];
 	/* buffer for a perf record, whose size field has 16 bits */
 	u64 record[65536 / sizeof(u64)];
 };
 static TABLE(struct service, service, 1, 1, "memory of the thread");
 
-/* Stores the kernel's count of each PMD of the set in the PMD's member seen. The record r contains
- * the counts of the group at the moment of the overflow; a PMD outside the group gets the count
- * that the kernel has now. */
+/* Stores the kernel's count of each PMD of the set in the member `seen` of the PMD. The record r
+ * has the counts of the group's PMDs at the moment of the overflow; for a PMD outside the group,
+ * the present count is read from the kernel. */
 static void record_counts(struct set *s, const struct ovfl_record *r)
 {
 	const struct { u64 value, id; } *v = (const void *)(r + 1);
@@ -138,10 +138,11 @@ static bool msg_send(struct ctx *c, const struct msg *m)
 	return sys_send(c->end, b, n) == (long)n;
 }
 
-/* Removes a message that was just sent from the queue of the program's socket. This is for contexts
- * with PFM_FL_OVFL_NO_MSG, which get SIGIO but no message. If the program has closed the descriptor
- * of its last call, the message stays in the queue. A duplicate of the descriptor is used, because
- * it refers to the same socket even if the program closes the descriptor meanwhile. */
+/* Removes the message that was just sent to the program from the receive queue of the program's
+ * socket. This is for contexts with PFM_FL_OVFL_NO_MSG: the program gets SIGIO, but no message. If
+ * the program has closed c->fd, the descriptor that it used in its last call, the message stays in
+ * the queue. The message is read from a duplicate of c->fd, because a duplicate refers to the same
+ * socket even if the program closes c->fd meanwhile. */
 static void msg_take_back(const struct ctx *c)
 {
 	u64 b[MSG_SIZE / sizeof(u64)];
@@ -155,22 +156,23 @@ static void msg_take_back(const struct ctx *c)
 	sys_close(fd);
 }
 
-/* Restarts a PMD after an overflow with its short reset value: it counts on from this value since
- * the moment of the overflow. If the kernel has stopped the PMD's event (stopped is true), or has
- * another period for it than the new one, the PMD's value is held until set_run() corrects this.
- * The period PERIOD_MAX means that no further overflow is wanted; it can be set without disabling
- * the event. */
+/* Restarts a PMD after an overflow: from the moment of the overflow, the PMD counts on from its
+ * short reset value. If the kernel has stopped the PMD's event (stopped is true), or uses another
+ * period than the new one, the PMD keeps this value until set_run() has started the event with the
+ * new period. The period PERIOD_MAX means that no further overflow is wanted; it can be set without
+ * disabling the event. */
 static void pmd_restart(struct pmd *p, bool stopped)
 {
-	p->at -= p->value; /* at: the kernel's count at the moment when the PMD overflowed */
+	p->at -= p->value; /* p->at becomes the kernel's count at the overflow */
 	p->value = pmd_reset(p, false);
 	if (!stopped && pmd_period(p->value) == PERIOD_MAX && gp_period(p->fd, PERIOD_MAX) == 0)
 		p->armed = PERIOD_MAX;
 	p->hold = p->rearm = stopped || pmd_period(p->value) != p->armed;
-	/* p->at must be corrected if the kernel's count is now at least one period past the
-	 * overflow. If records were lost, the kernel has begun several periods, one after another.
-	 * Otherwise the interrupt came late, and the kernel begins the next period at the count of
-	 * the interrupt (kernel/events, event_set_period() of each PMU). */
+	/* Here p->at is the kernel's count at the overflow. It must be corrected if the present
+	 * count, p->seen, is at least one period higher. If records were lost, the kernel has begun
+	 * several periods, one after another. Otherwise the interrupt came late, and the kernel
+	 * begins the next period at the count of the interrupt (kernel/events, event_set_period()
+	 * of each PMU). */
 	if (!p->hold && p->seen - p->at >= p->armed)
 		p->at = p->lost ? p->seen - (p->seen - p->at) % p->armed : p->seen;
 	p->lost = false;
@@ -235,9 +237,9 @@ static u32 fmt_handle(const struct ctx *c, const struct set *s, const struct pmd
 	return a.ovfl_ctrl;
 }
 
-/* Returns the number of overflows of the PMD p that the current record reports. The count in the
- * record includes earlier overflows whose records were lost or came too late. stopped: the kernel
- * stopped the event at its first overflow. */
+/* Returns the number of overflows of the PMD p that the current overflow record (struct
+ * ovfl_record) reports: its count includes earlier overflows whose records were lost or came too
+ * late. stopped: the kernel stopped the PMD's event at the event's first overflow. */
 static u64 overflow_count(const struct pmd *p, bool stopped)
 {
 	return stopped || !p->armed ? 1 : 1 + (p->seen - (p->at - p->value)) / p->armed;
@@ -300,13 +302,14 @@ static void overflow(struct ctx *c, struct set *s, const struct ovfl_record *r)
 
 		memcpy(m.pmds, s->ovfl_pmds, sizeof(m.pmds));
 		if (!msg_send(c, &m) && c->state == ST_LOADED) {
-			/* Mask the context if the message could not be sent, as perfmon does:
-			 * without a message, the program would never call pfm_restart(). */
+			/* Mask the context if the message could not be sent, as the kernel's
+			 * perfmon2 does: without a message, the program would never call
+			 * pfm_restart(). */
 			reset_defer(s, p);
 			ctx_mask(c, s);
 		}
-		/* With PFM_FL_OVFL_NO_MSG the program gets SIGIO without a message, as
-		 * pfm_ovfl_notify_user() of perfmon does it. */
+		/* With PFM_FL_OVFL_NO_MSG the program gets SIGIO without a message, as from
+		 * pfm_ovfl_notify_user() of the kernel's perfmon2. */
 		if (c->flags & PFM_FL_OVFL_NO_MSG)
 			msg_take_back(c);
 	}
@@ -356,7 +359,8 @@ void ctx_update(struct ctx *c)
 	if (c->state == ST_MASKED)
 		ctx_halt(c);
 	else
-		set_halt(c, s); /* set_halt() handles more overflows, which may mask the context */
+		/* set_halt() handles further overflows, and one of them may mask the context */
+		set_halt(c, s);
 	if (c->state == ST_MASKED)
 		ctx_halt(c);
 	ctx_run(c);

@@ -54,8 +54,8 @@ static void process_enter(u32 pid)
 			was = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
 		} else if (__atomic_compare_exchange_n(&owner, &was, entering, 0, __ATOMIC_ACQUIRE,
 						       __ATOMIC_ACQUIRE)) {
-			/* releases the lock: a thread of the parent may have held it, which fork()
-			 * did not copy */
+			/* Release the library's lock: at fork(2), a thread of the parent may have
+			 * held the lock, and the child does not have this thread. */
 			lock = 0;
 			forget_parent();
 			__atomic_store_n(&owner, pid, __ATOMIC_RELEASE);
@@ -182,8 +182,8 @@ static struct ctx *ctx_new(void)
 	       &ctxs.rows[ctxs.n++] : NULL;
 }
 
-/* Returns the number of PMDs in the active table of registers, which is the largest number of PMD
- * values in one entry of a sampling buffer. */
+/* Returns the number of PMDs in the active table of registers, see pmumap(). An entry of a sampling
+ * buffer has at most this number of PMD values. */
 static u16 count_pmds(void)
 {
 	const struct pmumap *map = pmumap();
@@ -247,8 +247,8 @@ void *pfm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off
 	long error = 0;
 	void *p;
 
-	/* a mapping of anonymous memory needs no lock, because it is never a mapping of a sampling
-	 * buffer */
+	/* a mapping of anonymous memory does not need the library's lock, because it never maps a
+	 * sampling buffer */
 	if (flags & MAP_ANONYMOUS)
 		return sys_mmap_at(addr, length, prot, flags, fd, offset, &error);
 	lib_enter();
@@ -302,8 +302,9 @@ static int set_reopen(struct ctx *c, struct set *s)
 	return r;
 }
 
-/* Opens the perf events of changed sets again, and lets the context continue. Returns error if it
- * is not 0, otherwise the first error of a set, otherwise 0. */
+/* Opens the perf events of changed sets again, and lets the context continue. Returns the first
+ * error: the parameter error if it is not 0, else the -errno of the first set that could not be
+ * opened, else 0. */
 static int change_end(struct ctx *c, int error)
 {
 	int r = 0;
@@ -352,7 +353,7 @@ int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count)
 	return ctx_leave(change_end(c, bad ? -EINVAL : 0));
 }
 
-/* Returns true if all PMDs of a bit vector exist in the active table. */
+/* Returns true if the active table of registers, see pmumap(), has all PMDs of a bit vector. */
 static bool are_pmds(const u64 *bv)
 {
 	const struct pmumap *map = pmumap();
@@ -446,9 +447,9 @@ int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count)
 	return ctx_leave(change_end(c, bad ? -EINVAL : 0));
 }
 
-/* Reads the PMD with the number a->reg_num. Returns 0 or PFM_REG_RETFL_*. As in perfmon, a counting
- * PMD cannot be read if the program has never written it, and no bit vector of another PMD contains
- * it. */
+/* Reads the PMD with the number a->reg_num into *a. Returns 0 or PFM_REG_RETFL_*. As in the
+ * kernel's perfmon2, a counting PMD can be read only if the program has written it before, or if a
+ * bit vector of another PMD contains it. */
 static u32 pmd_read(const struct ctx *c, pfarg_pmd_t *a)
 {
 	struct set *s = ctx_set(c, a->reg_set);
@@ -613,7 +614,8 @@ int pfm_start(int fd, pfarg_start_t *start)
 		return ctx_leave(error);
 	s = start ? ctx_set(c, start->start_set) : c->active;
 	if (s && s != c->active && c->state == ST_LOADED)
-		ctx_halt(c); /* ctx_halt() may handle an overflow that masks the context */
+		/* ctx_halt() handles pending overflows, and one of them may mask the context */
+		ctx_halt(c);
 	if (c->state != ST_LOADED || !s)
 		return ctx_leave(-EINVAL);
 	if (s != c->active)

@@ -14,18 +14,18 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Capacities of the tables. All objects are in tables that grow; nothing is allocated. The tables
- * have room for one context per CPU or thread, two event sets per context, and four PMDs per
- * set. */
+/* Capacities of the tables (struct table) that have all objects of this library; malloc(3) is not
+ * used. There is room for 4096 contexts (one per CPU or thread), for two event sets per context,
+ * and for four PMDs per event set. */
 enum {
 	MAX_CTXS = 4096,
 	MAX_EVTSETS = 2 * MAX_CTXS,
 	MAX_PMDS_USED = 8 * MAX_CTXS,
 	MAX_VECTOR = 4096, /* largest number of array elements in one call of a pfm_ function */
 	MAX_BUFFER = 256 << 20,   /* largest size in bytes of a sampling buffer */
-	/* number of data pages of a perf ring buffer: 256 KiB have room for 1 700 overflows until
-	 * the service thread runs. If the kernel refuses this size, ring_open() tries fewer
-	 * pages. */
+	/* number of data pages of a perf ring buffer. With pages of 4 KiB, they have room for 1 700
+	 * overflow records of 152 bytes (with five PMDs each), until the service thread reads the
+	 * records. If the kernel refuses this size, ring_open() tries fewer pages. */
 	RING_PAGES = 64
 };
 
@@ -39,14 +39,16 @@ struct pmd {
 	/* descriptor of the PMD's perf event; -1 if it is not open, for example because the PMC
 	 * disables the PMD */
 	int fd;
-	/* for REG_VIRTUAL: index of the named counter; negative if the counter was not found */
+	/* for REG_VIRTUAL: index of the KHR_perfcounter counter that has the value of the PMD;
+	 * negative if virtual_open() could not activate the counter */
 	int khr;
 	u64 id; /* id of the perf event in the kernel, which samples and group reads contain */
 	bool member;           /* the PMD's event is in the group of the set's leader */
 	bool samples;          /* the PMD's event has a sampling period */
 
-	/* The value of the PMD is value + (seen - at). While hold is set, it is value alone, no
-	 * matter what the kernel counts. */
+	/* The value of the PMD is value + (seen - at): `value`, plus the kernel's counts since
+	 * then. While hold is true, the value of the PMD is `value` alone, no matter what the
+	 * kernel counts. */
 	/* at: the kernel's count of the PMD's event at the moment when the PMD's value was
 	 * `value` */
 	u64 value, at;
@@ -92,8 +94,8 @@ static inline void bv_add(u64 *bv, unsigned n)
 
 /* The longest sampling period: perf_event_open(2) refuses a period that needs more than 63 bits. */
 #define PERIOD_MAX ((u64)INT64_MAX)
-/* Returns the number of counts from value to the overflow at 2^64, which is the sampling period for
- * the kernel; PERIOD_MAX if it needs more than 63 bits. */
+/* Returns the sampling period for a PMD with this value: the number of counts up to the overflow at
+ * 2^64. Returns PERIOD_MAX if this number needs more than 63 bits. */
 u64 pmd_period(u64 value);
 /* Returns the value to which a PMD must be reset: its long or its short reset value, less a random
  * number if the PMD has PFM_REGFL_RANDOM. Also stores it in p->last_reset. */
@@ -110,7 +112,7 @@ struct set {
 	u16 id, id_next;
 	u32 flags;
 	u64 timeout;            /* time in ns after which the next set becomes active */
-	/* runs: number of times that the set became active; duration: time in ns for which it
+	/* runs: number of times that the set became active; duration: time in ns for which the set
 	 * counted */
 	u64 runs, duration;
 	/* while the set counts: time of CLOCK_MONOTONIC in ns at which the set began to count */
@@ -133,8 +135,8 @@ enum state { ST_FREE, ST_UNLOADED, ST_LOADED, ST_MASKED };
 
 struct ctx {
 	enum state state;
-	/* indexes in server.fds[], the descriptors that the service thread polls: at_end for `end`,
-	 * at_ring for the ring of the active set; 0: not polled */
+	/* indexes in server.fds[], the descriptors that the service thread polls. at_end: of the
+	 * descriptor `end`; at_ring: of the ring of the active set; 0: not polled */
 	u16 at_end, at_ring;
 	u32 flags;
 	bool v23, started;
@@ -161,7 +163,8 @@ struct ctx {
 	const struct pfm_smpl_fmt *fmt;
 	int memfd;
 	void *buf;
-	size_t size;             /* size in bytes of buf, a multiple of the page size */
+	/* size in bytes of the sampling buffer buf, a multiple of the page size */
+	size_t size;
 };
 
 /* The table of all contexts: n rows that are or were in use. A row with ST_FREE can be used for a
@@ -180,8 +183,9 @@ static inline struct ctx *ctxs_end(void)
 
 struct pmd *set_pmd(const struct set *s, unsigned num);
 struct set *ctx_set(const struct ctx *c, unsigned id);
-/* ctx_add_set() and set_add_pmd() return the set or the PMD with this number, which they insert if
- * it does not exist yet. They return NULL if the table of sets or PMDs is full. */
+/* ctx_add_set() returns the event set id of a context, set_add_pmd() the PMD num of a set. They
+ * insert the set or the PMD if it does not exist yet, and return NULL if the table of sets or PMDs
+ * is full. */
 struct set *ctx_add_set(struct ctx *c, u16 id);
 struct pmd *set_add_pmd(struct set *s, u16 num);
 void ctx_del_set(struct ctx *c, struct set *s);
@@ -197,16 +201,16 @@ void ctx_del_set(struct ctx *c, struct set *s);
 int set_open(struct ctx *c, struct set *s);
 void set_close(struct set *s);
 /* Returns true if new values of a PMD require that all perf events of its set are opened again. If
- * false, the event gets its new period when the set continues; no event text is parsed then,
- * because a signal handler must not do that. */
+ * false, the PMD's event gets its new period when the set continues: then gp_parse() is not called,
+ * which a signal handler must not call. */
 bool pmd_reopens(const struct set *s, const struct pmd *p);
 /* Makes the set count, after setting the sampling period of each PMD whose member rearm is true.
  * has_fmt: the context has a sampling format. */
 void set_run(struct set *s, bool has_fmt);
 /* Stops the set, and handles all overflows that occurred until then. */
 void set_halt(struct ctx *c, struct set *s);
-/* Stores the kernel's present count of each PMD of the set in its member seen. A PMD whose count
- * cannot be read gets missed = true. */
+/* Stores the kernel's present count of each PMD of the set in the member `seen` of the PMD. If the
+ * count of a PMD cannot be read, its member `missed` becomes true. */
 void set_read(struct set *s);
 u64 pmd_value(const struct pmd *p);
 
@@ -258,8 +262,8 @@ void service_forget(void);
 /* Stores the current value of the virtual PMD p in *value. Returns false if the value is
  * unknown. */
 bool virtual_value(const struct pmd *p, u64 *value);
-/* Activates the named counter (KHR_perfcounter) of this name for a virtual PMD. Returns the index
- * of the counter, or -errno. */
+/* Activates the KHR_perfcounter counter of this name, so that a virtual PMD can have its value.
+ * Returns the index of the counter, or -errno. */
 int virtual_open(const char *name);
 
 /* --- contexts and formats --------------------------------------------------------------------- */
@@ -285,16 +289,16 @@ void ctx_free(struct ctx *c);
 void ctxs_reap(void);
 /* Takes the library's lock, and returns the context with the descriptor fd. Returns NULL and sets
  * *error if fd is no context (-EBADF), count is out of range (-EINVAL) or args is NULL (-EFAULT).
- * In both cases the caller must release the lock with ctx_leave(). */
+ * After success and after an error, the caller must release the lock with ctx_leave(). */
 struct ctx *ctx_enter(int fd, const void *args, int count, int *error);
-/* Releases the library's lock, and returns the result for the program: error if it is 0 or more. If
- * error is a -errno, sets errno and returns -1. */
+/* Releases the library's lock. Returns error, the result of a pfm_ function, if it is 0 or more.
+ * Otherwise error is a -errno: stores it in errno, and returns -1. */
 int ctx_leave(int error);
 /* Takes the library's lock, and blocks all signals; ctx_leave() undoes both. */
 void lib_enter(void);
 
-/* Returns the result r of a callback of a program's sampling format: r if it is 0 or -1 to -4095,
- * else -EINVAL. */
+/* Returns the result r of a callback of a sampling format that the program has registered: r itself
+ * if it is 0 or -1 to -4095, else -EINVAL. */
 int fmt_error(int r);
 const struct pfm_smpl_fmt *fmt_by_uuid(const u8 *uuid);
 const struct pfm_smpl_fmt *fmt_by_name(const char *name);

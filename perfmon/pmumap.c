@@ -45,8 +45,8 @@ enum {
 	BIT_ALWAYS = 0xff, BIT_CLEAR = 0x40,
 };
 
-/* Lines of a table of registers for the virtual registers: pmumap() adds them to a built-in
- * table. */
+/* Lines of a table of registers that describe the virtual registers, whose values are those of
+ * KHR_perfcounter counters. pmumap() adds these lines to a built-in table. */
 static const char virtual_lines[] =
 	"pmd 256 counter CPU 0 utilization\n"
 	"pmd 257 counter CPU 0 user mode utilization\n"
@@ -139,9 +139,9 @@ static u64 ones(u64 lo, u64 hi)
 	return (hi - lo == 63 ? UINT64_MAX : (UINT64_C(1) << (hi - lo + 1)) - 1) << lo;
 }
 
-/* Parses a list of bits such as "0-7,32-35" and stores their mask in *mask. Stores in *cut the
- * values that these bits have in v, without the bits between them. Returns false if bits is not
- * such a list. */
+/* Parses a list of bits such as "0-7,32-35" and stores their mask in *mask. Stores these bits of v
+ * in *cut, one range after another, without the bits between the ranges. Returns false if bits is
+ * not such a list. */
 static bool bits_extract(struct str bits, u64 v, u64 *mask, u64 *cut)
 {
 	struct str range;
@@ -544,8 +544,8 @@ int pmumap_text(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, st
 	return b->full ? -E2BIG : 1;
 }
 
-/* Stores in *e the event that gp_parse() finds for this text. If several PMUs have the event, the
- * one of the first PMU is stored. Returns 1 or -errno. */
+/* Parses an event text with gp_parse(), and stores the event in *e. If several PMUs have the event,
+ * stores that of the first PMU. Returns 1 or -errno. */
 static int event_find(const char *text, struct gp_event *e)
 {
 	struct gp_event found[EVENT_PMUS];

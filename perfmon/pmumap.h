@@ -16,9 +16,9 @@ enum {
 
 enum pmureg_kind {
 	REG_NONE,
-	REG_PMC,     /* register type of a PMC, which configures PMDs */
-	REG_COUNTER, /* register type of a PMD that counts events */
-	REG_VIRTUAL  /* register type of a read-only PMD that has the value of a named counter */
+	REG_PMC,     /* PMC, a register that configures PMDs */
+	REG_COUNTER, /* PMD that counts a perf event */
+	REG_VIRTUAL  /* read-only PMD with the value of a KHR_perfcounter counter */
 };
 
 struct pmureg {
@@ -27,7 +27,7 @@ struct pmureg {
 	uint16_t pmcs[4];    /* for a PMD: numbers of the PMCs that configure it */
 	uint64_t mask;       /* for a PMC: mask of the bits that a program may set */
 	uint64_t dflt;       /* for a PMC: its value in a new event set */
-	const char *counter; /* for REG_VIRTUAL: name of the named counter */
+	const char *counter; /* for REG_VIRTUAL: name of the KHR_perfcounter counter */
 	/* The members from here on are used only by pmumap.c, and only for REG_COUNTER. */
 	/* event in the syntax of gp_parse(), in which the values of PMC bits replace {BITS} */
 	const char *event;
@@ -69,8 +69,8 @@ int pmumap_event(const struct pmumap *map, unsigned pmd, const uint64_t *pmcs, s
 struct buf;
 struct str;
 
-/* Parses the first table of *text into *m, moves *text past the table, and adds the number of its
- * lines to *line. m->why is set if the table has an error. Returns false if the text has no
+/* Parses the first table of *text into *m, moves *text past the table, and adds the number of lines
+ * of the table to *line. m->why is set if the table has an error. Returns false if the text has no
  * table. */
 bool pmumap_next(struct str *text, uint32_t *line, struct pmumap *m);
 /* Appends to b the text of the event that the PMD counts; pmumap_event() passes this text to

@@ -35,8 +35,8 @@ u64 pmd_reset(struct pmd *p, bool is_long)
 
 	if (p->flags & PFM_REGFL_RANDOM) {
 		p->seed = random_next(p->seed);
-		/* r is 62 bits wide if the mask needs more than 31 bits: a second random number is
-		 * shifted by 31 bits */
+		/* A random number has 31 bits. If the mask needs more, r is made 62 bits wide with
+		 * a second random number, which is shifted by 31 bits. */
 		if (p->random_mask >> 31)
 			r |= (u64)(p->seed = random_next(p->seed)) << 31;
 		v -= r & p->random_mask;
@@ -187,7 +187,7 @@ int ctx_info_set(struct ctx *c, struct setinfo *i)
 		return -EINVAL;
 	}
 	i->d = (struct setdesc){ s->id, s->id_next, s->flags, s->timeout };
-	/* for the active set, the timeout that is reported is the time in ns that is left of it */
+	/* if the set is the active one, its reported timeout is the remaining time in ns */
 	if (s == c->active && c->deadline >= 0)
 		i->d.timeout = c->deadline > now ? (u64)(c->deadline - now) : 0;
 	else if (s == c->active && c->left)
@@ -275,9 +275,9 @@ static void event_clock(struct gp_event *e)
 	a->clockid = CLOCK_MONOTONIC;
 }
 
-/* Opens the perf event of a PMD. If the kernel refuses it as member of the set's group, it is
- * opened outside of the group. Returns 0 or -errno; 0 also if the PMC disables the PMD, and nothing
- * is opened. */
+/* Opens the perf event of a PMD as a member of the set's group or, if the kernel refuses this with
+ * EINVAL, outside of the group. Returns 0 or -errno. If the PMC disables the PMD, opens nothing and
+ * returns 0. */
 static int pmd_open(struct ctx *c, struct set *s, struct pmd *p)
 {
 	struct gp_event e = { 0 };
@@ -435,8 +435,8 @@ void set_halt(struct ctx *c, struct set *s)
 	if (s->leader)
 		set_read(s);
 	for (struct pmd *p = s->pmds; p; p = p->next) {
-		/* the kernel has disabled the event at its last permitted overflow, even if no
-		 * record has reported this overflow yet */
+		/* if the kernel's count has reached p->stop, the kernel has disabled the event,
+		 * even if no record has reported this overflow yet */
 		if (p->limit && (i64)(p->seen - p->stop) >= 0)
 			p->limit = p->on = false;
 		p->value = pmd_value(p);
