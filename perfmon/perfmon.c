@@ -43,8 +43,8 @@ static void forget_parent(void)
  * threads of the process wait until this is done. */
 static void process_enter(u32 pid)
 {
-	/* value of `owner` while one thread of the process changes the owner: bit 31 is set, which
-	 * no PID has */
+	/* value of the variable `owner` while one thread of the process makes the process the
+	 * owner: its PID with bit 31 set, which is set in no PID */
 	const u32 entering = pid | 1u << 31;
 	u32 was = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
 
@@ -222,8 +222,9 @@ int ctx_create(u32 flags, bool v23, const struct pfm_smpl_fmt *fmt, const void *
 	r = (int)sys_seqpacket(fds);
 	if (r == 0) {
 		c->end = fds[1];
-		/* buffer_open() is the last step that can fail: if a step after the callback
-		 * fmt_init failed, the callback fmt_exit would have to be called */
+		/* buffer_open() ends with the callback fmt_init of the sampling format, and is the
+		 * last step that can fail: so the callback fmt_exit need not be called after a
+		 * failure */
 		r = fmt ? buffer_open(c, count_pmds(), arg) : 0;
 		if (r < 0)
 			sys_close(fds[0]);

@@ -65,8 +65,8 @@ struct pmd {
 	/* the PMD's event has another sampling period in the kernel than the PMD requires;
 	 * set_run() will correct it */
 	bool rearm;
-	/* the PMD's event is enabled; a member of the group counts only if the leader is enabled,
-	 * too */
+	/* the PMD's event is enabled; an event in the group counts only if the leader's event is
+	 * enabled, too */
 	bool on;
 	bool limit;            /* the kernel will disable the PMD's event at its next overflow */
 	/* if limit is true: the kernel's count of the event at the overflow that disables it */
@@ -125,7 +125,7 @@ struct set {
 	/* the kernel had no hardware counter for the set when the set was started */
 	bool failed;
 	bool switches;          /* pfm_restart() must make the next set the active one */
-	/* bit vector of the PMDs of the set that overflowed at its last overflow */
+	/* bit vector of the PMDs of the set that overflowed at the last overflow of the set */
 	u64 ovfl_pmds[PFM_PMD_BV];
 	u64 reset_pmds[PFM_PMD_BV];   /* bit vector of the PMDs that pfm_restart() will reset */
 	u64 pmcs[PMU_REGS];

@@ -617,8 +617,8 @@ struct active_map {
 static TABLE(struct active_map, active_map, 1, 1, "tables of registers");
 
 /* Reads a file of tables of registers into memory, and stores the first table that fits this
- * machine in *m. All tables are parsed before, so that an error in any line is found. After an
- * error, returns false and sets the error message m->why. */
+ * machine in *m. All tables of the file are parsed first, so that an error in any of them is found.
+ * After an error, returns false and sets the error message m->why. */
 static bool map_read(struct pmumap *m, const char *name)
 {
 	long n = file_slurp(name, active_map.rows->text, MAP_BYTES);

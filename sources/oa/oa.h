@@ -15,8 +15,8 @@ struct table; /* defined in sources/os/os.h */
 
 /* --- sources/oa/oadevice.c: GPU platforms, and variables ($NAME) of OA equations -------------- */
 
-/* Variables ("$NAME") that the equations of OA counters use. Their names in metric files are in
- * oadevice.c. */
+/* Variables ("$NAME") that the equations of OA counters use. oadevice.c has the names that they
+ * have in the XML files of metric sets. */
 enum oavar {
 	/* Variables that are properties of the GPU, such as its number of EUs. None of them can be
 	 * 0: the value 0 means that the property is unknown. */
@@ -42,8 +42,8 @@ enum oafam { OF_HSW, OF_GEN8, OF_GEN9, OF_GEN11, OF_GEN12, OF_XEHP, OF_XE2 };
 /* A GPU platform: all GPUs that use the same metric sets. The members threads and ts_hz are 0 if
  * they are unknown. */
 struct oaplatform {
-	/* name of the platform's chipset in metric files, in lower case ("sklgt2"), or of its
-	 * family */
+	/* name of the platform in lower case: the chipset in the XML files of metric sets
+	 * ("sklgt2"), or the family of a GPU whose PCI id is unknown ("xe2") */
 	char name[7];
 	u8 family;     /* enum oafam */
 	u16 gen;       /* graphics generation times 100 */
@@ -100,8 +100,8 @@ const char *oavar_name(unsigned var);
 
 enum oaorigin { OM_XML, OM_PACK, OM_BASIC /* OM_BASIC: tables of oabasic.c */ };
 
-/* A file, pack or built-in table of metric sets. The text is mapped or static, and is never
- * freed. */
+/* A source of metric sets: an XML file, a pack or the built-in tables. The text is mapped from a
+ * file or static, and is never freed. */
 struct oafile {
 	struct str text;
 	u8 origin; /* enum oaorigin */
@@ -116,8 +116,8 @@ struct oaset {
 	struct str format;
 	/* GUID of the metric set in lower case; "" if it is missing or malformed */
 	char guid[37];
-	/* counters and registers of the set, in the encoding of its file; used only by
-	 * oametrics.c */
+	/* counters and registers of the set: the XML text, the bytes of the pack, or the row of the
+	 * built-in table oafamilies[]; used only by oametrics.c */
 	struct str body;
 };
 
@@ -180,9 +180,9 @@ bool oaset_next(const struct oafile *f, struct str *at, struct oaset *s);
 bool oadef_next(const struct oaset *s, struct str *at, struct oadef *c);
 /* Returns true if the metric set is for platform p; false if p is NULL. */
 bool oaset_fits(const struct oaset *s, const struct oaplatform *p);
-/* Stores the registers of one type (enum oaregs) that the metric set requires on device d in regs:
- * address, value. Returns the number of registers, -E2BIG if there are more than cap, or -EINVAL if
- * a register or its condition is malformed. */
+/* Stores in regs the address and the value of each register of one type (enum oaregs) that the
+ * metric set requires on device d. Returns the number of registers, -E2BIG if there are more than
+ * cap, or -EINVAL if a register or its condition is malformed. */
 long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*regs)[2],
 		size_t cap);
 
@@ -190,24 +190,25 @@ long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*
  * In a pack of all public metric files, 874 sets take 15 KB and 10 758 heap entries take 496 KB;
  * the longest entry has 1 026 bytes. */
 struct oapacker {
-	/* The finished pack consists of the bytes of list, heap and sets, in this order. While the
-	 * pack is written, list holds the current list (of counters or register configs), part one
-	 * element of that list, and code one equation of that element. */
+	/* The finished pack consists of the bytes of list (magic number, length of the heap), heap
+	 * and sets, in this order. While the pack is written, list has the list of counters or of
+	 * register configs of the current metric set, part has one counter or the registers of one
+	 * config, and code has one equation. */
 	struct buf list, heap, sets, part, code;
 	/* Hash table of the pack's heap entries: 1 + the offset of an entry in the heap; 0 if the
 	 * slot is free. At most half of the slots are used. */
 	u32 hashes[1 << 16];
 	u32 used;
-	/* Storage of the pack writer's buffers: list_b of the buffer list, code_b of code and so
-	 * on; set_b is the storage of the buffer for one metric set. part_b has room for 8 000
-	 * registers. */
+	/* Memory of the buffers in this struct: list_b for list, code_b for code, part_b for part,
+	 * sets_b for sets; set_b is for a local buffer with one metric set. The memory for heap is
+	 * an argument of oapack_make(). part_b has room for 8 000 registers. */
 	char set_b[64], list_b[1 << 14], code_b[1 << 14], part_b[1 << 16];
 	char sets_b[1 << 17];
 };
 
-/* Packs all metric sets of n files; the pack is then in p->list, p->heap and p->sets. heap is the
- * buffer for p->heap, the largest part. Returns false, with the reason in why, if a set cannot be
- * packed or a buffer is full. */
+/* Packs all metric sets of n files; the pack is then in p->list, p->heap and p->sets. The buffer
+ * heap supplies the memory for p->heap, the largest of these parts. Returns false, with the reason
+ * in why, if a set cannot be packed or a buffer is full. */
 bool oapack_make(struct oapacker *p, struct buf heap, const struct oafile *files, size_t n,
 		 struct buf *why);
 
@@ -255,8 +256,8 @@ struct oaprog {
 	u32 bad; /* number of malformed counters of the metric set, which are left out */
 	struct oacounter counters[MAX_OA_COUNTERS];
 	struct oains code[MAX_OA_CODE];
-	/* slots[i]: true if the equation of a selected counter reads element i (OA_TIME, ...) of
-	 * the sums of raw counters */
+	/* slots[i]: true if the equation of a selected counter reads element i (OA_TIME, OA_CLOCK,
+	 * ...) of the raw counters */
 	bool slots[OA_SLOTS];
 };
 
@@ -274,8 +275,9 @@ void oaprog_select(struct oaprog *p, const bool *counters);
  * variable have no meaning. */
 void oaprog_eval(const struct oaprog *p, const u64 *sum, union oaval *v);
 /* Stores the maximum of the selected counter i in *max, as an integer or a double like the
- * counter's value. v is the result of oaprog_eval() for the same sum. Returns false if the metric
- * set defines no maximum, or if the maximum needs an unknown variable. */
+ * counter's value. v has the values that oaprog_eval() computed from the same raw counters (sum).
+ * Returns false if the metric set defines no maximum, or if the maximum needs an unknown
+ * variable. */
 bool oaprog_max(const struct oaprog *p, size_t i, const u64 *sum, const union oaval *v,
 		union oaval *max);
 
@@ -290,11 +292,12 @@ struct oaprops {
 	/* ns between two outputs of gpustat; 0: output is not periodic */
 	i64 interval;
 	bool has_ctx, has_engine, hold, has_sseu, has_unit;
-	/* number of the GEM context (i915) or exec queue (xe) to count alone; it was created with
-	 * the descriptor oalive.drm */
+	/* number of the only GEM context (i915) or exec queue (xe) that is counted; it was created
+	 * with the descriptor oalive.drm */
 	u64 ctx;
 	u16 engine_class, engine_instance;
-	u64 slices, subslices;         /* masks of the slices and subslices in option --sseu */
+	/* bit masks of the slices and subslices that option --sseu selects */
+	u64 slices, subslices;
 	u16 min_eus, max_eus;
 	/* i915: ns between the kernel's checks for new reports; 0: the kernel's default */
 	u64 poll_ns;

@@ -15,10 +15,11 @@ enum {
 /* First version of the graphics IP of Xe3p, times 100; xe_pci.c has versions 35.10 and 35.11. */
 enum { XE3P = 3500 };
 
-/* Threads per EU and ts_shift are from lib/i915/perf.c and lib/xe/xe_oa.c of IGT (intel-gpu-tools),
- * which has 7 threads also for Xe2 and Xe3. IGT does not have the platforms after PTL: their names
- * are from xe_pci.c, and xe reports their threads and clock. ts_hz is the usual clock of the
- * platform; kernels and recordings report the clock of the device itself. */
+/* Threads per EU and ts_shift (ratio of two clocks, see struct oaplatform) are from lib/i915/perf.c
+ * and lib/xe/xe_oa.c of IGT (intel-gpu-tools), which has 7 threads also for Xe2 and Xe3. IGT does
+ * not have the platforms after PTL: their names are from xe_pci.c, and the driver xe reports their
+ * threads and clock. ts_hz is the usual clock of the platform; kernels and recordings report the
+ * clock of the device itself. */
 const struct oaplatform oaplatforms[] = {
 	[HSW]    = { "hsw", OF_HSW, 750, false, 7, 0, 12500000 },
 	[BDW]    = { "bdw", OF_GEN8, 800, false, 7, 0, 12500000 },
@@ -56,9 +57,10 @@ const struct oaplatform oaplatforms[] = {
 const size_t noaplatforms = LEN(oaplatforms);
 _Static_assert(LEN(oaplatforms) == PLATFORMS, "a row for each");
 
-/* Platforms for GPUs whose PCI id is not in pci_ids[]. They are found by the version of the
- * graphics IP, which xe reports from 12.70 on; gen is the first version of the platform. These GPUs
- * have the built-in metric set of their family, but no set from a metric file. */
+/* Platforms for GPUs whose PCI id is not in pci_ids[]. Such a GPU belongs to the row with the
+ * highest `gen` (first version of the graphics IP, times 100) that is not above its own version,
+ * which the driver xe reports from 12.70 on. These GPUs have the built-in metric set of their
+ * family, but no set from an XML file. */
 static const struct oaplatform unlisted[] = {
 	{ "xehp", OF_XEHP, 1270, true, 8, 1, 0 },
 	{ "xe2", OF_XE2, 2000, true, 0, 0, 0 },
@@ -275,9 +277,9 @@ bool oadevice_topology(struct oadevice *d, struct str query)
 }
 
 /* Returns the number of bits by which a timestamp of the command streamer (oa_correlate()) must be
- * shifted left to become a timestamp of OA reports. Some OA units ignore CTC_SHIFT and count 1, 2,
- * 4 or 8 times as fast as the command streamer: xe_oa_timestamp_frequency() in xe_oa.c,
- * i915_perf_oa_timestamp_frequency() in i915_perf.c. */
+ * shifted left to become a timestamp of OA reports. Some OA units ignore CTC_SHIFT, the register
+ * field that divides the clock of the command streamer, and count 1, 2, 4 or 8 times as fast:
+ * xe_oa_timestamp_frequency() in xe_oa.c, i915_perf_oa_timestamp_frequency() in i915_perf.c. */
 u8 oadevice_ts_shift(const struct oadevice *d)
 {
 	u64 hz = d->var[OV_CS_HZ];

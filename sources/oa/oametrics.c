@@ -11,7 +11,7 @@
 
 /* --- packs: reading --------------------------------------------------------------------------- */
 
-/* the last byte of the magic is the version of the pack format */
+/* the last byte of the magic number of a pack is the version of the pack format */
 static const char magic[] = "gpuOA\r\n\1";
 static const struct str pack_magic = { magic, magic + sizeof(magic) - 1 };
 
@@ -37,8 +37,8 @@ static bool uint_parse(struct str *s, u64 *v)
 }
 
 /* Returns s.p + n; NULL if s is shorter than n bytes, or if n has more than BITS bits (packs are
- * shorter than 2^BITS bytes). Each power of two in n is checked and added separately, so that a
- * program prover, which does not know the length of s, sees that the result lies within s. */
+ * shorter than 2^BITS bytes). Each bit of n is checked and added separately, so that a tool that
+ * proves memory safety, but does not know the length of s, sees that the result lies within s. */
 static const char *str_offset(struct str s, u64 n)
 {
 	enum { BITS = 25 };
@@ -360,8 +360,8 @@ static bool config_next(const struct oaset *s, struct str *at, struct config *c)
 		c->type = (u8)*at->p++;
 		return ref_parse(at, heap, &c->available) && ref_parse(at, heap, &c->list);
 	}
-	/* In a built-in set, *at is the part of the array types[] (register types) whose register
-	 * configs were not returned yet. */
+	/* In a built-in set, *at is the rest of the array types[] (register types): the types whose
+	 * register configs were not returned yet. */
 	if (!at->p)
 		*at = (struct str){ types, types + OREGS };
 	if (at->p >= at->e)
@@ -440,7 +440,7 @@ bool oaset_fits(const struct oaset *s, const struct oaplatform *p)
 
 /* --- equations: words ------------------------------------------------------------------------- */
 
-/* The words of equations and their numbers. Packs contain these numbers, so that they must never
+/* Numbers of the words of equations. Packs contain these numbers, which must therefore never
  * change. */
 enum {
 	W_UADD, W_USUB, W_UMUL, W_UDIV, W_FADD, W_FSUB, W_FMUL, W_FDIV, W_UMIN, W_FMAX, W_AND,
@@ -685,9 +685,9 @@ static const struct {
 
 #define GROUP(word) (1 + (word) - W_A)
 
-/* Groups of hardware counters, which equations name by a letter or word: slot is the index of the
- * group's first counter in sums of raw counters, n the number of its counters, 0 if reports do not
- * have the group. */
+/* Groups of hardware counters, which equations name by a word (A, B, PEC). slot: index of the first
+ * counter of the group in the array of raw counters; n: number of counters of the group, 0 if OA
+ * reports do not have the group. */
 static const struct {
 	u8 slot, n;
 } letters[1 + W_GROUPS_END - W_A] = {
@@ -745,8 +745,8 @@ static u8 instr_emit(struct compiler *m, struct oains i)
 	return OK;
 }
 
-/* Emits a V_PUSH instruction for each of the lowest n operands of the compiler's stack, unless it
- * has one already. */
+/* Emits a V_PUSH instruction for each of the lowest n operands of the compiler's stack that does
+ * not have such an instruction yet. */
 static u8 operands_emit(struct compiler *m, u8 n)
 {
 	for (; m->nemitted < n; m->nemitted++) {
@@ -1163,8 +1163,8 @@ static void put_ref(struct oapacker *p, struct buf *b, struct str s)
 	}
 }
 
-/* Stores the content of the buffer part (p->part, p->code or p->list) as an entry of the heap,
- * appends a reference to that entry to b, and empties part. */
+/* Adds the bytes of the buffer part (p->part, p->code or p->list) as an entry to the heap of the
+ * pack, appends a reference to that entry to b, and empties the buffer part. */
 static void put_part_ref(struct oapacker *p, struct buf *b, struct buf *part)
 {
 	put_ref(p, b, (struct str){ part->p, part->p + part->n });
@@ -1279,7 +1279,7 @@ bool oapack_make(struct oapacker *p, struct buf heap, const struct oafile *files
 	p->list = BUF(p->list_b);
 	p->part = BUF(p->part_b);
 	p->code = BUF(p->code_b);
-	put_part_ref(p, &p->list, &p->part); /* adds the first entry of the heap, which is empty */
+	put_part_ref(p, &p->list, &p->part); /* the first entry of the heap is empty */
 	p->list.n = 0;
 	for (size_t i = 0; i < n; i++)
 		for (struct str at = { 0 }; oaset_next(&files[i], &at, &s);)

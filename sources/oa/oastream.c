@@ -71,7 +71,7 @@ enum { STALL_GT = 1, STALL_PERIOD, STALL_WAIT }; /* enum drm_xe_eu_stall_propert
 enum { XE_DECODE = 2, XE_ENHANCE, XE_COMPUTE };  /* DRM_XE_ENGINE_CLASS_* */
 enum { I915_NONBLOCK = 1 | 2 /* I915_PERF_FLAG_FD_CLOEXEC and _NONBLOCK */ };
 enum { HEADER = 8 /* size of the header of an OA record in bytes */ };
-enum { BUFFER = 16 << 20 /* size of the OA buffer in bytes; fixed in i915, a default in xe */ };
+enum { BUFFER = 16 << 20 /* bytes of the OA buffer: fixed (i915), by default (xe) */ };
 
 /* Properties of an OA stream: indexes in props[]. */
 enum { P_UNIT, P_SAMPLE, P_SET, P_FORMAT, P_EXPONENT, P_CTX, P_HOLD, P_SSEU, P_POLL, P_CLASS,
@@ -222,8 +222,8 @@ static const struct failure {
 	{ C_READ, 0, 0, 0, "the stream cannot be read", NULL },
 };
 
-/* Stores the error message and its fix, from the table failures[], in l->what and l->remedy.
- * Returns error. */
+/* Stores the error message for a failed call, and how to fix the error, from the table failures[]
+ * in l->what and l->remedy. Returns the parameter error. */
 static long fail(struct oalive *l, u8 call, u32 requested, long error)
 {
 	const struct failure *f = failures;
@@ -240,8 +240,8 @@ static long fail(struct oalive *l, u8 call, u32 requested, long error)
 	return error;
 }
 
-/* Returns the path that consists of a, number, b, c and d; empty if it is too long. The result is
- * valid until the next call of path_format(). */
+/* Returns the path made of the parameters a, number, b, c and d, without separators; empty if it is
+ * too long. The result is valid until the next call of path_format(). */
 static const char *path_format(const char *a, u64 number, const char *b, struct str c,
 			       const char *d)
 {
@@ -257,17 +257,20 @@ static const char *path_format(const char *a, u64 number, const char *b, struct 
 	return path;
 }
 
-/* Returns the path of a file in sysfs of the device's primary node: class/drm/cardN, followed by a,
- * b and c, relative to roots.sys. The result is valid until the next call of path_format(). */
+/* Returns the path of a sysfs file of the device: class/drm/cardN of its primary node, followed by
+ * the parameters a, b and c. The path is relative to roots.sys, and valid until the next call of
+ * path_format(). */
 static const char *card_path(const struct device *d, const char *a, struct str b, const char *c)
 {
 	return path_format("class/drm/card", d->card < 0 ? UINT32_MAX : (u64)d->card, a, b, c);
 }
 
-static char error_message[512]; /* buffer of an error message that names options or processes */
+/* buffer for an error message that contains names of options or processes */
+static char error_message[512];
 
-/* Makes the error message l->what point to the buffer error_message, and starts the message with
- * begins. Returns the buffer, to which the caller appends the rest of the message. */
+/* Makes l->what point to the buffer error_message, and writes the start of the message, the
+ * parameter begins, to this buffer. Returns the buffer, to which the caller appends the rest of the
+ * message. */
 static struct buf message_begin(struct oalive *l, const char *begins)
 {
 	struct buf b = buf_on(error_message, sizeof(error_message) - 1);
@@ -278,8 +281,8 @@ static struct buf message_begin(struct oalive *l, const char *begins)
 	return b;
 }
 
-/* Returns true if the process has a stream open, that is, a descriptor whose link in /proc/PID/fd
- * has the target link. */
+/* Returns true if the process has a stream open: a descriptor whose link in /proc/PID/fd has the
+ * target `link`. */
 static bool holds_stream(u64 pid, const char *link)
 {
 	const char *fd;
@@ -298,9 +301,9 @@ static bool holds_stream(u64 pid, const char *link)
 	return found;
 }
 
-/* Returns -EBUSY, because the kernel allows one stream of this kind at a time. Sets l->what to the
- * text what and the names of the processes that may have the stream open: those with a link in
- * /proc/PID/fd whose target is link. */
+/* Returns -EBUSY, because the kernel allows one stream of this kind at a time. Stores an error
+ * message in l->what: the parameter what, followed by the PIDs and names of the processes that may
+ * have the stream open. They have a descriptor whose link in /proc/PID/fd has the target `link`. */
 static long fail_busy(struct oalive *l, const char *what, const char *link)
 {
 	struct buf b = message_begin(l, what);
@@ -338,7 +341,7 @@ static long fail_busy(struct oalive *l, const char *what, const char *link)
  * stream, or the bytes of a recording. */
 char *oa_bytes;
 struct table oa_bytes_table =
-	TABLE_ROW(oa_bytes, 320 << 10 /* bytes: one read of 256 KiB + an incomplete record */, 1,
+	TABLE_ROW(oa_bytes, 320 << 10 /* bytes: 256 KiB of one read + a partial record */, 1,
 		  "bytes of OA reports");
 
 static bool param_get(const struct oalive *l, i32 number, u64 *v)
@@ -958,10 +961,10 @@ static void put_header(char *to, u32 type, size_t body)
 	memcpy(to, h, sizeof(h));
 }
 
-/* Writes records that say what data xe has lost, after a read failed with EIO: one record for each
- * bit that the STATUS ioctl of the stream returns, in the order of the bits. A missed trigger queue
- * or a counter overflow affects some reports, not the buffer. Returns the bytes written to b, or
- * -EIO. */
+/* Writes to b the records that report lost data, after a read of an xe stream has failed with EIO:
+ * one record for each bit that the STATUS ioctl of the stream returns, in the order of the bits. A
+ * counter overflow and a full queue of triggers (bits 2 and 3) are reported as lost reports.
+ * Returns the number of bytes written, or -EIO. */
 static long xe_lost(const struct oalive *l, char *b)
 {
 	static const u8 types[] = { REC_REPORT_LOST, REC_BUFFER_LOST, REC_REPORT_LOST,
@@ -1071,9 +1074,10 @@ static long stalls_layout(struct oalive *l, u64 gt)
 	return 0;
 }
 
-/* Sets l->period to the sampling period that the GPU supports and that is nearest to cycles, in GPU
- * clocks; to the shorter one if two are equally near. cycles 0 requests 1004 clocks, the driver's
- * own default. Returns 0; or -errno, with the error message in l->what and its fix in l->remedy. */
+/* Sets l->period to the sampling period of EU stalls that the GPU supports and that is nearest to
+ * the parameter cycles, in GPU clocks; to the shorter one if two are equally near. With cycles 0,
+ * 1004 clocks are requested, the default of the driver. Returns 0; or -errno, with the error
+ * message in l->what and its fix in l->remedy. */
 static long stalls_period(struct oalive *l, u64 cycles)
 {
 	u64 wish = cycles ? cycles : 1004, best = UINT64_MAX;
@@ -1082,7 +1086,7 @@ static long stalls_period(struct oalive *l, u64 cycles)
 
 	if (n >= (long)sizeof(s))
 		memcpy(&s, oa_bytes, sizeof(s));
-	/* s.n, the number of sampling periods, is 0 if the query failed */
+	/* if the query has failed, s.n (number of sampling periods) is 0 */
 	for (size_t i = 0; i < s.n && sizeof(s) + (i + 1) * sizeof(u64) <= (size_t)n; i++) {
 		u64 period, off;
 

@@ -41,15 +41,17 @@ enum { MSM_STREAM = 1, MSM_3D = 0x10 /* MSM_PIPE_3D0 */, MSM_CHIP_ID = 3 };
 enum { MOST = CNTREC_MOST };
 _Static_assert(sizeof(((struct v3d_create *)0)->counters) == MOST, "events of a monitor");
 
-/* DRAIN: ns between two readings of v3d's counters. They have 32 bits, and the driver adds them up
- * only when they are read: counters of bytes wrap after 4 GiB, for which a Raspberry Pi 5 needs at
- * least 250 ms. PERIOD: ns between two records of msm's counter stream; SHIFT: the kernel's buffer
- * for the stream has 2^SHIFT bytes, and holds the records of at least 2 s. */
+/* DRAIN: ns between two readings of v3d's counters. The hardware counters have 32 bits, and the
+ * driver adds them to its sums only when it is asked for the sums: a counter of bytes wraps after 4
+ * GiB, for which a Raspberry Pi 5 needs at least 250 ms. PERIOD: ns between two records of msm's
+ * counter stream. SHIFT: the kernel's buffer for this stream has 2^SHIFT bytes, room for the
+ * records of at least 2 s. */
 enum { DRAIN = 200000000, PERIOD = 10000000, SHIFT = 16 };
 
-/* The GPU of one driver, and those of its events that gpuevent_find() has found. */
+/* The GPU of one driver, and the events of this GPU that gpuevent_find() has found. */
 struct gpu {
-	const struct gpudriver *driver; /* driver of the GPU; NULL: no GPU was searched for yet */
+	/* driver of the GPU; NULL: gpu_attach() has not searched for the GPU yet */
+	const struct gpudriver *driver;
 	i32 node;                       /* descriptor of the GPU's render node; -1: not open */
 	long error; /* reason why the GPU cannot count events, as -errno; 0: it can */
 	/* started: an attempt to start counting was made; counts: the attempt succeeded */
@@ -68,8 +70,10 @@ struct gpu {
 	u32 select[MOST];               /* number by which the driver selects the event */
 	char group[MOST][16]; /* msm: name of the event's hardware block, padded with zeros */
 	u8 slot[MOST];                  /* index of the event's sum in count.sum[] */
-	u16 users[MOST]; /* number of callers that use the event; 0: the element is free */
-	u64 base[MOST];                 /* count of the event until counting was last started */
+	/* number of users of the event: callers of gpuevent_find(); 0: the element is free */
+	u16 users[MOST];
+	/* the count of the event is base[] plus its element of count.sum[] */
+	u64 base[MOST];
 	struct cntsum count;
 };
 
@@ -300,7 +304,8 @@ static long msm_read(struct gpu *g)
 
 static const struct gpudriver {
 	char source[4];     /* the driver's name: SOURCE of its events SOURCE/NAME/ */
-	bool blocks;        /* true: event names are BLOCK:NAME, and BLOCK:N selects by number */
+	/* true: events are named BLOCK:NAME, or BLOCK:N with the number of the event */
+	bool blocks;
 	/* list of the drivers that /sys may show for the GPU's render node; the render node of msm
 	 * may belong to its display driver, which has other names */
 	const char *places;
@@ -308,7 +313,7 @@ static const struct gpudriver {
 	void (*attach)(struct gpu *g);
 	long (*name)(const struct gpu *g, u32 i, struct gpuname *to);
 	long (*start)(struct gpu *g);                                   /* 0, or -errno */
-	void (*stop)(struct gpu *g); /* callback: stops counting after start() has started it */
+	void (*stop)(struct gpu *g); /* callback: stops the counting that start() has started */
 	long (*read)(struct gpu *g);                                    /* 0, or -errno */
 } drivers[] = {
 	{ "v3d", false, "v3d", NULL, v3d_name, v3d_start, v3d_stop, v3d_read },
@@ -463,9 +468,10 @@ static u32 place_get(struct gpu *g, const char group[16], u32 select)
 			return MOST;
 		}
 		if (i == g->count.n)
-			g->slot[g->count.n++] = (u8)i; /* the new element of count.sum[] is 0 */
-		/* the element of count.sum[] may have the sum of an earlier event with this index:
-		 * subtract this sum */
+			/* a new element of count.sum[] has the value 0 */
+			g->slot[g->count.n++] = (u8)i;
+		/* if the element of count.sum[] was used before, it still has the sum of an earlier
+		 * event: subtract this sum */
 		g->base[i] = 0 - g->count.sum[g->slot[i]];
 		g->select[i] = select;
 		memcpy(g->group[i], group, 16);

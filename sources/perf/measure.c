@@ -12,9 +12,9 @@ enum { MAX_WATCHED = 64, GRACE = 1000000000 };
 
 enum { FD_CONTROL, FD_WAKE, FD_KEYS, FD_FIRST };
 
-/* The descriptors for poll(2) as long as no rings are read: first those of --control, of signals
- * and of the keyboard, then one for each watched process. With rings, the larger array polled.all
- * is used, in which the descriptors of the rings follow. */
+/* The descriptors for poll(2) if no rings are read: those of --control, of signals and of the
+ * keyboard, then one for each watched process. If rings are read, the larger array polled.all is
+ * used instead, in which the descriptors of the rings follow. */
 static struct pollfd base_fds[FD_FIRST + MAX_WATCHED];
 
 static struct {
@@ -23,7 +23,8 @@ static struct {
 	size_t nfds, nwatched;
 	/* true: each process of the target that still runs has a descriptor in polled.fds */
 	bool all_watched;
-	size_t control_n; /* number of bytes of an incomplete line that was read from --control */
+	/* number of bytes of the incomplete last line that was read from --control */
+	size_t control_n;
 	struct table table;
 } polled = {
 	.fds = base_fds,
@@ -71,8 +72,9 @@ static void set_switch(struct measure *m, i64 now)
 	set_enable(m, sys_now(CLOCK_MONOTONIC), false);
 }
 
-/* True if a trigger event of the current event set has overflowed: then the caller must switch to
- * the next set. Consumes all pending overflow signals. */
+/* True if a trigger event of the current event set has overflowed. A trigger event is one whose
+ * overflow ends the turn of its event set: the caller must switch to the next set. Consumes all
+ * pending overflow signals. */
 static bool set_overflowed(const struct measure *m)
 {
 	bool over = false;

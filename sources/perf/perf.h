@@ -76,7 +76,8 @@ struct target {
 	u32 ncgroups;
 	u8 split;                     /* enum split */
 	u8 level; /* with SPLIT_CACHE: level of the caches that have rows; 0: the highest level */
-	/* sampling period, or frequency in Hz, of events that have none of their own */
+	/* period: sampling period, freq: sampling frequency in Hz, of events that have neither of
+	 * their own; period is not used if freq is not 0 */
 	u64 period, freq;
 	bool period_varies; /* true: perf_period() changes the sampling period during the run */
 	/* number of samples in a ring at which poll(2) reports the ring; if watermark is set,
@@ -84,7 +85,9 @@ struct target {
 	u32 wakeup;
 	bool watermark, callchain;
 	bool build_ids;               /* true: the kernel is asked for build IDs in MMAP2 records */
-	u32 fields; /* PERF_SAMPLE_* bits of all samples; the samples of some events have more */
+	/* PERF_SAMPLE_* bits that the samples of all events have; the samples of some events have
+	 * more */
+	u32 fields;
 	bool raw; /* true: samples of tracepoints include the tracepoint's fields */
 	u32 limit; /* maximum number of samples of an event per CPU or task; 0: no limit */
 };
@@ -197,15 +200,15 @@ struct ring_reader {
 	/* Returns the record format of the event with this kernel ID; id 0: the format that all
 	 * events have in common. */
 	const struct pformat *(*format)(u64 id);
-	/* Is called with each sample before it is decoded. Returns true if the sample is done and
-	 * need not be decoded. May be NULL. */
+	/* Called with each sample before the sample is decoded. Returns true if this callback has
+	 * handled the sample, which then is not decoded. May be NULL. */
 	bool (*again)(struct str sample);
 	void (*handle)(const struct prec *r);
 	/* is called with undecoded records, only by rings_copy() */
 	void (*copy)(struct str records);
-	/* Times (ns) that only rings_copy() sets; 0: there is no such record. first: time of the
-	 * earliest record in this call; first_sample, last_sample: times of the first and the last
-	 * sample in all calls. */
+	/* Times (ns) that only rings_copy() sets. first: of the earliest record in this call;
+	 * first_sample, last_sample: of the first and the last sample in all calls; 0: there was no
+	 * such record. */
 	u64 first, first_sample, last_sample;
 };
 
@@ -251,7 +254,8 @@ extern struct symbols {
 	/* number of tasks, memory maps, files and symbols that did not fit into the tables of
 	 * symbols.c */
 	u32 dropped;
-	/* number of files that were not read, because their file server may not answer */
+	/* number of files whose symbols were not read, because the file server (network, FUSE) may
+	 * not answer */
 	u32 remote;
 	bool hidden; /* true: the kernel hides the addresses of its symbols (kptr_restrict) */
 	/* Callback for each task name and each memory map that was read from /proc, because the
@@ -296,7 +300,8 @@ struct measure {
 	struct target *target;
 	char **argv;           /* the command, or NULL */
 	bool repeats;          /* true: the command will be started again after this measurement */
-	/* interval: ns between readings; timeout: ns until the end; 0: none */
+	/* interval: ns between two readings of the counts; timeout: ns until the end of the
+	 * measurement; 0: none */
 	i64 interval, timeout;
 	i64 first; /* length of the first interval in ns; 0: the same as `interval` */
 	/* delay of the start of counting in ns; negative: counting starts at the command `enable`
@@ -308,7 +313,7 @@ struct measure {
 	bool scale;            /* true: counts are scaled by time_enabled / time_running */
 	bool sampling; /* true: measure_next() also returns if a ring has reached its wakeup mark */
 	u32 pages;             /* size of each ring in pages, a power of two */
-	long rings; /* result of mapping the rings: 0 or -errno */
+	long rings; /* result of mapping the rings: 0, or the -errno of the failure */
 	u64 limit;             /* maximum number of samples of all events together; 0: no limit */
 	bool typed;            /* result of measure_next(): standard input is readable */
 	bool woken;            /* result of measure_next(): a ring has reached its wakeup mark */

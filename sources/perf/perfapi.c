@@ -181,7 +181,8 @@ int gp_read(int fd, uint64_t read_format, struct gp_count *to, int cap)
 			return -ENOSPC;
 		to[n] = (struct gp_count){ v.value, v.id, v.lost, v.enabled, v.running };
 	}
-	/* no count was stored: the event was opened with another read_format than the argument */
+	/* no count was stored: the event was opened with another read_format than the parameter
+	 * read_format */
 	return n ? n : -EINVAL;
 }
 
@@ -384,8 +385,8 @@ static bool page_count(const volatile struct perf_event_mmap_page *p, struct gp_
 
 	if (!index || !p->cap_user_rdpmc || !p->cap_user_time || width < 1 || width > 64)
 		return false;
-	/* The hardware counter is a signed number, whose highest bit is the sign. The addition is
-	 * modulo 2^64: unsigned overflow is intended. */
+	/* The hardware counter is a signed number, whose highest bit is the sign. Its sum with
+	 * `offset` is calculated modulo 2^64: unsigned overflow is intended. */
 	sign = UINT64_C(1) << (width - 1);
 	low = read_pmc(index) & (sign | (sign - 1));
 	c->value = offset + (low ^ sign) - sign;

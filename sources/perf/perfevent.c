@@ -335,8 +335,8 @@ static u8 state_from_error(long err, const struct event *ev, u32 tid)
 	return CS_UNSUPPORTED;
 }
 
-/* A row for each sampling event, at its index in events[]. The row with index NONE has the record
- * format that all events have in common. */
+/* The sampling events: sampled[i] belongs to events[i]. sampled[NONE] has the record format that
+ * all events have in common. */
 struct sampled {
 	union evattr attr; /* the perf_event_attr with which the kernel opened the event */
 	struct pformat format;
@@ -354,7 +354,7 @@ static struct table perf_table = TABLE_ROW(perf.sampled, MAX_EVENTS, 16, "sample
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* The CPU, task or cgroup for which a count is opened. */
+/* The CPU, task and cgroup for which a count is opened. */
 struct scope {
 	i32 cpu;
 	u32 task;      /* index + 1 in the target's array of tasks; 0: all tasks */
@@ -580,7 +580,7 @@ static void open_cpus(u32 from, u32 to, const struct target *t, struct scope *at
 			any = true;
 		}
 	at->cpu = -1;
-	/* no event was opened, because none of the chosen CPUs belongs to the PMU */
+	/* none of the chosen CPUs belongs to the PMU: store counts with the state CS_ELSEWHERE */
 	for (u32 i = from; i < to && !any; i++) {
 		struct count *c = count_new(i, t, at);
 
@@ -634,8 +634,8 @@ static void name_instance(struct event *ev)
 }
 
 /* Fills evrows[], the result rows, sorted by event, then by site (CPU, task or cgroup), and stores
- * in each count the index of its row. apart: with -A, the counts of one event on several PMUs are
- * not summed in one row. */
+ * in each count the index of its row. apart: option -A was given, and the counts of one event on
+ * several PMUs have separate rows, instead of one row with their sum. */
 static void rows_make(bool apart)
 {
 	u16 n = 0;
@@ -727,8 +727,8 @@ void perf_open(const struct target *t)
 			at.cgroup = t->cgroups[g];
 			at.cgroup_fd = open_cgroup(at.cgroup);
 			if (at.cgroup_fd < 0)
-				/* the cgroup was removed since the last repetition: events without
-				 * a cgroup would count all tasks */
+				/* the cgroup was removed since the last repetition; open no events
+				 * for it, because events without a cgroup would count all tasks */
 				continue;
 		}
 		for (u32 from = 1, to; from <= nrows.events; from = to) {
@@ -766,9 +766,10 @@ static bool is_leader(u32 i)
 }
 
 
-/* Reads a virtual counter at the time t (ns) into c->now. A level is stored as it is read; any
- * other counter counts from its first reading after it was enabled. False if the counter has no
- * value now. */
+/* Reads a virtual counter at the time t (ns) into c->now. If the counter is a level (R_LEVEL, such
+ * as a temperature), stores its value. Otherwise adds the increase since the last reading; the
+ * first reading after the counter was enabled adds nothing. False if the counter has no value
+ * now. */
 static bool update_virtual(struct count *c, i64 t)
 {
 	u64 v;
@@ -821,8 +822,8 @@ static void switch_virtual(struct count *c, bool on)
 	c->read_at = t;
 }
 
-/* Enables the trigger event of an event set until its next overflow. Then the kernel disables the
- * trigger until the event set is enabled again. */
+/* Enables the trigger event of an event set: an event whose overflow ends the turn of the set. At
+ * its next overflow, the kernel disables the trigger event until the event set is enabled again. */
 static void enable_trigger(struct count *c)
 {
 	if (c->armed)
@@ -855,8 +856,9 @@ void perf_enable(u32 set, bool on, bool exec)
 	}
 }
 
-/* Returns the count of the trigger event with descriptor fd, which has overflowed, and records that
- * the trigger is no longer enabled; NULL if no trigger event has this descriptor. */
+/* Returns the count (element of counts[]) of the trigger event with descriptor fd, which has
+ * overflowed, and records that the trigger event is no longer enabled. NULL if no trigger event has
+ * this descriptor. */
 const struct count *perf_fired(i32 fd)
 {
 	for (u32 i = 1; i <= nrows.counts; i++)

@@ -27,8 +27,8 @@ enum {
 	NAMES_BYTES = NAMES_HEAD + (160 << 10),
 };
 
-/* The lists of names, which are in use at the same time. PMU_NAMES: all PMUs; SYSTEMS: the
- * tracepoint systems, or the events of a PMU; INSIDE: the names in a folder of one system or
+/* Indexes of the lists of names, which are in use at the same time. PMU_NAMES: all PMUs; SYSTEMS:
+ * the tracepoint systems, or the events of a PMU; INSIDE: the names in a folder of one system or
  * PMU. */
 enum { PMU_NAMES, SYSTEMS, INSIDE, FOLDERS };
 static struct {
@@ -38,8 +38,9 @@ static struct {
 	/* names of the core PMUs, one per kind of CPU; no machine has 8 kinds */
 	struct str cores[8];
 	u32 ncores;
-	u16 rows, last_group; /* highest values of .row and .group of all elements of events[] */
-	u32 nfinal;      /* .group of events[1] to events[nfinal] will not change any more */
+	u16 rows, last_group; /* highest values of the members row and group in events[] */
+	/* the member group of events[1] to events[nfinal] will not change any more */
+	u32 nfinal;
 	char gpu_bytes[512];
 } pmulist;
 
@@ -49,8 +50,8 @@ static struct table folder_tables[FOLDERS] = { FOLDER(PMU_NAMES), FOLDER(SYSTEMS
 
 struct events_given events_given;
 
-/* The state while an item of an event list is added to events[]. Messages begin with the text of
- * the item. */
+/* State while one item of an event list is added to events[]. Error messages begin with the text of
+ * this item. */
 static struct {
 	struct buf *why;
 	struct str item, missing; /* missing: name of the event that was not found */
@@ -68,8 +69,9 @@ static void put_short(struct buf *b, struct str s)
 	put_z(b, cut ? "..." : s.p < s.e ? "" : "''");
 }
 
-/* Appends an error message to adding.why: the item, what, s in quotation marks (nothing if s is
- * empty) and more. Sets adding.error to -EINVAL. Returns false. */
+/* Appends an error message to adding.why: the text of the item, the parameter what, the parameter s
+ * in quotation marks (nothing if s is empty), and the parameter more. Sets adding.error to -EINVAL.
+ * Returns false. */
 static bool reject(const char *what, struct str s, const char *more)
 {
 	put_short(adding.why, adding.item);
@@ -94,7 +96,7 @@ static bool reject_missing(const char *what, struct str s, const char *more)
 	return false;
 }
 
-/* Append an error message as reject() and reject_missing() do, but without a quotation. */
+/* Append an error message as reject() and reject_missing() do, but only with the parameter what. */
 static bool reject_z(const char *what)
 {
 	return reject(what, (struct str){ 0 }, "");
@@ -129,8 +131,9 @@ static void names_add(struct table *t, struct names *l, const char *name)
 	l->n++;
 }
 
-/* Reads the names in a folder below /sys (or --sys) into pmulist.folders[which], and returns that
- * list, which is valid until it is read again. The list is empty if the folder cannot be read. */
+/* Reads the names in a folder below /sys (or --sys) into the list pmulist.folders[which], and
+ * returns this list. It is valid until the next call with the same `which`. The list is empty if
+ * the folder cannot be read. */
 static const struct names *names_read(u8 which, const char *path)
 {
 	static struct names none;
@@ -156,8 +159,9 @@ static bool is_leaf(struct str s)
 	return s.p < s.e && str_len(s) < 256 && *s.p != '.' && !memchr(s.p, '/', str_len(s));
 }
 
-/* Returns the path a/b followed by c, d and tail, for a file below /sys (or --sys); valid until the
- * next call. If b or d is not a plain file name, returns an empty path, which no file has. */
+/* Returns the path of a file below /sys (or --sys): a/b, followed directly by the parameters c, d
+ * and tail. The path is valid until the next call. If b or d is not a plain file name, returns an
+ * empty path, which no file has. */
 static const char *path_make(const char *a, struct str b, const char *c, struct str d,
 			     const char *tail)
 {
@@ -247,15 +251,16 @@ static bool read_cpus(struct pmu *p, struct str name, const char *file)
 	static char b[4096];
 	struct str line = { 0 };
 
-	/* A file with only a newline is an empty list, and means that the PMU has no CPU. */
+	/* If the file (cpumask or cpus) has only a newline, its list is empty: the PMU has no
+	 * CPU. */
 	if (read_line(pmu_path(name, file), b, sizeof(b), &line) != 0)
 		return false;
 	p->has_cpus = parse_cpulist(line, &p->cpus);
 	return p->has_cpus;
 }
 
-/* Returns the PMU's index in pmus[]; adds the PMU if needed. NONE if the PMU has no type, or the
- * table is full. */
+/* Returns the index in pmus[] of the PMU with this name; adds the PMU if needed. NONE if the PMU
+ * has no type in /sys, or pmus[] is full. */
 static u32 pmu_open(struct str name)
 {
 	struct pmu *p;
@@ -275,8 +280,8 @@ static u32 pmu_open(struct str name)
 	return nrows.pmus;
 }
 
-/* Returns the PMU's index in pmus[] as pmu_open() does, and writes an error message if it is
- * NONE. */
+/* Returns the index of a PMU in pmus[], as pmu_open() does. If the result is NONE, writes an error
+ * message. */
 static u32 pmu_need(struct str name)
 {
 	u32 p = pmu_open(name);
@@ -925,8 +930,8 @@ static int trace_denied(struct str shown)
 	return 1;
 }
 
-/* Adds the tracepoint sys:name to events[]. shown: its name in the output. Returns 1; 0 if there is
- * no such tracepoint; -1 after an error message. */
+/* Adds the tracepoint sys:name to events[]. shown: the name of the event in the output. Returns 1;
+ * 0 if there is no such tracepoint; -1 after an error message. */
 static int trace_add(const char *root, struct str sys, struct str name, struct str shown)
 {
 	char b[64];
@@ -1502,8 +1507,8 @@ static const char *path_keep(u32 text)
 	return kept.paths + kept.used - n;
 }
 
-/* Stores in cpus[] the CPUs on which an event of a wide PMU (one that counts whole CPUs or
- * packages) must be opened, followed by -1. */
+/* Stores in cpus[] the CPUs on which the event must be opened, followed by -1: those of its PMU if
+ * the PMU is wide (counts whole CPUs or packages), else none. */
 static void event_cpus(const struct event *ev, i32 *cpus)
 {
 	const struct pmu *p = &pmus[ev->pmu];

@@ -31,8 +31,8 @@ struct mapped {
 enum {
 	/* size of a backlog block in bytes: that of the longest record, a multiple of 8 */
 	BLOCK_BYTES = PERF_RECORD_BYTES - 8,
-	/* maximum number of backlog blocks: 16 MiB have room for 250 000 samples, which are decoded
-	 * in a second at most */
+	/* maximum number of backlog blocks of 64 KiB: 16 MiB have room for 250 000 samples of 64
+	 * bytes, which are decoded in a second at most */
 	MAX_BLOCKS = 257,
 };
 struct block {
@@ -184,8 +184,8 @@ static u64 task_at(const struct pformat *f)
 	return f->sample_type & PS_TID ? at : 0;
 }
 
-/* True if the next record of a ring, a sample of `size` bytes, is of the same task as the ring's
- * previous sample. Stores the PID and TID of the sample in m->task. */
+/* True if the next record of a ring, a sample of `size` bytes, is of the same task as the previous
+ * sample of the ring. Stores the PID and TID of the next record in m->task. */
 static bool is_same_task(struct mapped *m, size_t size, const struct pformat *f)
 {
 	u64 at = task_at(f), was = m->task;
@@ -319,8 +319,8 @@ static const struct ring *ring_taken(struct mapped *m)
 	return &m->b;
 }
 
-/* Moves the records of a ring that fit into the rest of a block to that block. Returns their size
- * in bytes. */
+/* Moves records of a ring to a backlog block, as many as fit into the rest of the block. Returns
+ * their size in bytes. */
 static size_t block_take(struct mapped *m, struct block *to)
 {
 	struct ring rest = m->r;

@@ -80,17 +80,17 @@ static struct {
 	u8 kernel_id[BUILD_ID_BYTES];
 	void (*show_module)(const struct prec *r); /* callback of symbols_modules() */
 	struct cached *cache;
-	/* number of misses in the cache of addresses since the cache last grew; when it exceeds the
-	 * number of entries, the cache grows again */
+	/* number of failed searches in the cache of addresses since the cache last grew; when it
+	 * exceeds the number of cache entries, the cache grows again */
 	u32 misses;
-	/* kernel_hidden, tasks_hidden: the user may not see addresses of the kernel, or of other
-	 * users' tasks */
+	/* kernel_hidden: the user may not see addresses of the kernel; tasks_hidden: the user may
+	 * not see addresses of other users' tasks */
 	bool kernel_hidden, tasks_hidden;
 	/* stored result of symbols_in_pid_namespace(): 2: true; 1: false; 0: not known yet */
 	u8 pid_namespace;
 	bool by_task;    /* true: all events belong to tasks, not to CPUs */
-	/* time (ns of CLOCK_MONOTONIC) when records were last lost; gpustat may not know of
-	 * processes that started or ended before */
+	/* time (ns of CLOCK_MONOTONIC) when perf records were last lost; processes that started or
+	 * ended before this time may be unknown */
 	u64 losses_time;
 } symtab = { .text_n = 1, .window_fd = -1, .kernel_space = 1, .last_space = 1 };
 
@@ -378,16 +378,16 @@ static void kernel_add(const struct prec *r)
  * empty if unknown. The result is a view of b. */
 static struct str notes_id(const char *path, char *b, size_t cap)
 {
-	/* its first byte shows the byte order of this machine, which is also that of the kernel's
-	 * ELF notes */
+	/* the first byte of `order` is 0 on a big-endian machine; the ELF notes of the kernel have
+	 * the byte order of the machine */
 	static const u16 order = 1;
 
 	return note_build_id(str_read(b, slurp(roots.sys, path, b, cap)),
 			     *(const u8 *)&order == 0, 4);
 }
 
-/* Stores a build ID in the record of a memory map, which thereby becomes a PR_MMAP2. If the build
- * ID is empty, the record remains a PR_MMAP. */
+/* Stores a build ID in a memory map record, and changes the type of the record from PR_MMAP to
+ * PR_MMAP2. If the build ID is empty, the type remains PR_MMAP. */
 static void record_id(struct prec *r, struct str id)
 {
 	r->build_id = id;
@@ -1673,8 +1673,7 @@ static void jit_begin(struct proc *p)
 {
 	char path[48];
 	struct buf b = BUF(path);
-	/* only.remote says that the file was counted in symbols.remote already, so that it is not
-	 * counted */
+	/* only.remote is set, so that jit_open() does not count the file in symbols.remote */
 	struct file *f, only = { .remote = true };
 	u64 inner;
 	u32 owner = jit_owner(p->id, &inner), i;

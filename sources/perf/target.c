@@ -66,7 +66,7 @@ bool target_process(struct target *t, u32 pid)
 	u8 was;
 
 	task_path(path, pid, "/task");
-	/* the right MAY_PTRACE is needed if /proc is mounted with hidepid */
+	/* if /proc is mounted with hidepid, reading the folder requires CAP_SYS_PTRACE */
 	was = privilege_raise(MAY_PTRACE);
 	dir_open(&d, roots.proc, path);
 	privilege_lower(was);

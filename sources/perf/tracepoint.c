@@ -18,9 +18,10 @@ enum {
 
 /* The tracepoints of events[], with the contents of their format files. */
 static struct {
-	char *text;             /* text of the format files, then of the section for perf.data */
+	/* contents of the format files, then the section HEADER_TRACING_DATA of a perf.data file */
+	char *text;
 	size_t text_n;
-	bool short_of;          /* true: memory was short, and `text` is not complete */
+	bool short_of;          /* true: there was not enough memory, and `text` is not complete */
 	struct tpfield *fields;
 	u32 nfields;
 	struct points {
@@ -202,8 +203,9 @@ static void data_put_file(const char *root, const char *name)
 		memcpy(tp.text + at, &size, sizeof(size));
 }
 
-/* Returns the SYSTEM of a tracepoint SYSTEM:NAME; empty if its format file was not read, or if an
- * earlier element of events[] is the same tracepoint. given: buffer for the result. */
+/* Returns the SYSTEM of a tracepoint SYSTEM:NAME, as a view of the buffer given. Empty if the
+ * format file of the tracepoint was not read, or if an earlier element of events[] is the same
+ * tracepoint. */
 static struct str point_system(u32 event, char given[256])
 {
 	struct str sys, name;
@@ -271,7 +273,7 @@ static void data_put_systems(void)
 
 /* Returns the section HEADER_TRACING_DATA of a perf.data file: the format files that
  * tracepoints_read() has read, and those of the kernel's trace buffers. Must be called before the
- * process enters its sandbox. Empty if there are no tracepoints, or memory was short. */
+ * process enters its sandbox. Empty if there are no tracepoints, or not enough memory. */
 struct str tracepoints_data(void)
 {
 	const u16 one = 1;

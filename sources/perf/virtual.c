@@ -13,7 +13,8 @@
 
 #define S(lit) ((struct str)STR(lit))
 
-#pragma weak src_vcio /* weak symbol, since the feature vcio can be left out of the binary */
+/* weak symbol, because vcio.c (Raspberry Pi) can be left out of the binary */
+#pragma weak src_vcio
 
 /* maximum number of virtual counters: more than the usual limit of open files, since each hwmon
  * counter needs a file */
@@ -27,7 +28,7 @@ struct virt {
 	u16 which;
 	struct channel_file channel; /* hwmon: the open file of the channel */
 	u32 device;       /* GPU engines: index of the GPU in devices[] */
-	u8 n;             /* number of bytes in name[] */
+	u8 n;             /* length of the text in name[], in bytes */
 	char name[MAX_NAME]; /* NAME of SOURCE/NAME/, needed to read GPU engines and /proc */
 };
 
@@ -37,7 +38,7 @@ struct vkind {
 	/* Adds the counter SOURCE/NAME/ with virt_new(), and fills in ev. False: there is no such
 	 * counter. */
 	bool (*find)(struct str source, struct str name, struct event *ev);
-	/* stores the counter's value; returns false if the counter has no value now */
+	/* stores the value of the counter; returns false if the counter has no value now */
 	bool (*read)(struct virt *v, u64 *value);
 	/* The following members may be NULL. */
 	/* opens the files that list() needs; called before the process enters its sandbox */
@@ -48,7 +49,7 @@ struct vkind {
 	void (*sample)(void);
 	/* reads the GPU's counters before they wrap around; is called at the time *due */
 	void (*drain)(void);
-	const i64 *due; /* when to call drain(): ns of CLOCK_MONOTONIC; -1: never */
+	const i64 *due; /* time of the next call of drain(): ns of CLOCK_MONOTONIC; -1: never */
 	/* returns an enum cstate: CS_COUNTED, or the reason why the counter is not counted */
 	u8 (*state)(const struct virt *v);
 };
