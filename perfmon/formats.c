@@ -71,10 +71,10 @@ static bool dfl_has_room(const pfm_dfl_smpl_hdr_t *h)
 	return h->hdr_buf_size - h->hdr_cur_offs >= h->hdr_min_buf_space;
 }
 
-/* Adds an entry for an overflow to a buffer of the default format. Returns true if there is room
- * for another entry after it. Returns false without adding the entry if the buffer was full before:
- * a context may be loaded again while its buffer is full. The numbers in the buffer can be trusted,
- * because the program can map it only for reading. */
+/* Adds an entry for an overflow to a buffer of the default format. Returns true if the buffer has
+ * room for another entry after the new one. Returns false without adding the entry if the buffer
+ * was full before: a context may be loaded again while its buffer is full. The numbers in the
+ * buffer can be trusted, because the program can map the buffer only for reading. */
 static bool dfl_add(pfm_dfl_smpl_hdr_t *h, const pfm_ovfl_arg_t *o, u64 ip, u64 tstamp)
 {
 	pfm_dfl_smpl_entry_t e = { .pid = o->pid, .ovfl_pmd = o->ovfl_pmd,

@@ -269,8 +269,8 @@ static void overflow(struct ctx *c, struct set *s, const struct ovfl_record *r)
 
 	record_counts(s, r);
 	p = sample_pmd(s, r->id);
-	/* Ignore the overflow record if no PMD of this set has its id, or if its PMD was stopped or
-	 * got another period before the record arrived. */
+	/* Ignore the overflow record if no PMD of this set has the record's event id, or if the PMD
+	 * was stopped or got another period before the record arrived. */
 	if (!p || p->rearm || p->armed == PERIOD_MAX)
 		return;
 	stopped = p->limit;

@@ -39,8 +39,8 @@ struct pmureg {
 	uint8_t user, kernel;
 };
 
-/* A table of registers. A struct pmumap must not be copied, because its members point into its own
- * member text. */
+/* A table of registers. A struct pmumap must not be copied, because some members point into the
+ * member text[]. */
 struct pmumap {
 	const char *name;
 	/* error message if the text of the table has an error (then no register is valid); NULL if
@@ -56,10 +56,11 @@ struct pmumap {
 	char text[PMU_TEXT];
 };
 
-/* Returns the active table: the table in the file $GPUSTAT_PMU_MAP; without this variable, the
- * built-in table that fits this machine's PMU, or the table of software events if none fits. All
- * calls return the same pointer, or NULL if there is no memory. If the file is wrong, the member
- * why is set. Only one thread at a time may call pmumap(), as with gp_parse(). */
+/* Returns the active table of registers: the first table in the file $GPUSTAT_PMU_MAP that fits
+ * this machine; without this variable, the built-in table that fits this machine's PMU, or the
+ * table of software events if none fits. All calls return the same pointer, or NULL if there is no
+ * memory. If the file has an error, the member why of the table is set. Only one thread at a time
+ * may call pmumap(), as with gp_parse(). */
 const struct pmumap *pmumap(void);
 
 /* Finds the event that the PMD counts if the PMCs have the values in pmcs[PMU_REGS]. Stores the

@@ -39,9 +39,10 @@ static const u32 gen12_oa[][2] = {
 };
 
 /* Each register EU_PERF_CNTL selects the events of two A counters, the first register those of A7
- * and A8. It has 12 bits for each counter, 4 bits each for the event, the threads (0: all) and the
- * EUs. Numbers of events: 0: FPU 0 is active; 1: FPU 1 is active; 2: send is active; 3: both FPUs
- * are active; 4: the EU is active; 5: the EU is stalled; 8: threads in flight, in units of 8. */
+ * and A8. A register has 12 bits for each of its two counters, 4 bits each for the event, the
+ * threads (0: all) and the EUs. Numbers of events: 0: FPU 0 is active; 1: FPU 1 is active; 2: send
+ * is active; 3: both FPUs are active; 4: the EU is active; 5: the EU is stalled; 8: threads in
+ * flight, in units of 8. */
 static const u32 gen8_flex[][2] = {
 	{ 0xe458, 0x5004 }, { 0xe558, 0x0003 }, { 0xe658, 0x2001 }, { 0xe758, 0x0008 },
 };
@@ -140,8 +141,8 @@ bool oabasic_expand(struct str word, struct str *rest)
 #define PER_EU " %EU"
 #define SUM4(a, b, c, d) "A " a " READ A " b " READ FADD A " c " READ FADD A " d " READ FADD"
 
-/* As in metric files, the row of a counter comes after the rows of all counters that its equation
- * refers to. */
+/* As in the XML files of metric sets, the row of a counter comes after the rows of all counters
+ * that its equation refers to. */
 const struct oabasic_row oabasic_rows[] = {
 	{ ALL, false, NS, NO_MAX, "GpuTime",
 	  "GPU_TIME 0 READ 1000000000 UMUL $GpuTimestampFrequency UDIV" },

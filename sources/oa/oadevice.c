@@ -137,8 +137,8 @@ static bool skip_nocase(struct str *s, struct str lead)
 	return true;
 }
 
-/* Finds a platform by the name of its chipset ("SKLGT2") or of its metric file ("xe-lnl"), in upper
- * or lower case. Returns NULL if there is no such platform. */
+/* Finds a platform by the name of its chipset ("SKLGT2"), or by the name of the XML file with its
+ * metric sets ("xe-lnl"), in upper or lower case. Returns NULL if there is no such platform. */
 const struct oaplatform *oaplatform_by_name(struct str name)
 {
 	skip_nocase(&name, (struct str)STR("xe-"));
@@ -183,8 +183,9 @@ static void version_set(struct oadevice *d, u64 version)
 		platform_set(d, platform_by_version(version));
 }
 
-/* The header of struct drm_i915_query_topology_info: eight u16. The masks follow it: subslice_at
- * and eu_at are their offsets from the end of this header, in bytes. */
+/* The header of struct drm_i915_query_topology_info: eight u16. After the header are the masks of
+ * slices, subslices and EUs. subslice_at and eu_at are the offsets in bytes, from the end of the
+ * header, of the masks of subslices and EUs. */
 struct topology {
 	u16 flags, slices, subslices, eus, subslice_at, subslice_stride, eu_at, eu_stride;
 };
@@ -483,8 +484,8 @@ static const struct {
 	{ "ColorPipeTotalCount", OV_COLOR_PIPE },
 	{ "ComputeEngineTotalCount", OV_COMPUTE_ENGINE },
 	{ "CopyEngineTotalCount", OV_COPY_ENGINE },
-	/* The next two variables are not in metric files: only OA recordings that gpustat has
-	 * written contain their names. */
+	/* The next two variables are not in XML files of metric sets: only OA recordings that
+	 * gpustat has written contain their names. */
 	{ "CommandStreamerFrequency", OV_CS_HZ },
 	{ "GraphicsVersion", OV_VERSION },
 };

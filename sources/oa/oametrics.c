@@ -930,8 +930,8 @@ static u8 equation_compile(struct compiler *m, struct str eq)
 	return verdict;
 }
 
-/* Compiles an equation to code whose result has the type of the counter. If the equation is
- * malformed, its code is removed. */
+/* Compiles an equation of the current counter to code whose result has the type of the counter (u64
+ * or double). If the equation is malformed, the code is removed again. */
 static u8 code_compile(struct compiler *m, struct str eq, bool is_float, struct oacode *code)
 {
 	u32 from = m->ncode;

@@ -306,8 +306,9 @@ static const struct gpudriver {
 	char source[4];     /* the driver's name: SOURCE of its events SOURCE/NAME/ */
 	/* true: events are named BLOCK:NAME, or BLOCK:N with the number of the event */
 	bool blocks;
-	/* list of the drivers that /sys may show for the GPU's render node; the render node of msm
-	 * may belong to its display driver, which has other names */
+	/* names of the drivers that /sys may show for the render node of the GPU, with blanks
+	 * between them: the render node of msm may belong to its display driver, which has other
+	 * names */
 	const char *places;
 	/* callback: reads the generation of a GPU whose render node was opened; NULL: not needed */
 	void (*attach)(struct gpu *g);

@@ -67,8 +67,8 @@ struct target {
 	 * can have threads. */
 	const struct member *tasks;
 	u32 ntasks;
-	/* whole: -p selected processes, with all their threads; threads: -t selected single
-	 * threads */
+	/* whole: option -p selected processes, and all threads of these are counted; threads:
+	 * option -t selected single threads */
 	bool whole, threads;
 	bool every; /* true: every thread of the machine is counted, in its own row */
 	struct cpuset cpus;
@@ -160,9 +160,9 @@ bool virtual_gpu_energy(struct buf *event);
 
 /* --- sources/perf/gpuevents.c: events that GPU drivers count for all programs ----------------- */
 
-/* Finds the event SOURCE/NAME/ of a GPU driver; stores its unit, which may be empty. The caller
- * uses the event until gpuevent_release(). Returns the event's number, or -1 if there is no such
- * event or the table of events is full. */
+/* Finds the event SOURCE/NAME/ of a GPU driver, and stores the unit of the event in *unit (empty if
+ * it has none). The caller uses the event until gpuevent_release(). Returns the number of the
+ * event, or -1 if there is no such event or the table of events is full. */
 long gpuevent_find(struct str source, struct str name, struct str *unit);
 /* Opens the GPUs whose events gpuevents_list() lists. Must be called before the process enters its
  * sandbox. */

@@ -135,8 +135,8 @@ static void site_of_cpu(struct site *p, const struct target *t, u32 cpu)
 
 /* Returns the index in sites[] of the site (the CPU, group of CPUs, task or cgroup of a result row)
  * to which a count belongs; adds the site if it is new. cpu: CPU of the count, or -1; task: index +
- * 1 in t->tasks, 0: none; cgroup: number of the string with its name. MAX_SITES if the table is
- * full. */
+ * 1 in t->tasks, 0: none; cgroup: number of the string with the cgroup's name. Returns MAX_SITES if
+ * the table is full. */
 static u32 site_get(const struct target *t, i32 cpu, u32 task, u32 cgroup)
 {
 	struct site p = { SITE_ALL, .cgroup = cgroup };
@@ -988,9 +988,9 @@ static long id_read(u32 i)
 	return r;
 }
 
-/* Makes a sampling event write its samples to the perf ring buffer of its CPU, or of its task if it
- * counts on all CPUs. The first event of a CPU or task maps the ring. Returns a negative -errno on
- * failure. */
+/* Makes a sampling event write its samples to the perf ring buffer of its CPU or, if the event
+ * counts on all CPUs, of its task. The first event of a CPU or task maps the ring. Returns a
+ * negative -errno on failure. */
 static long ring_assign(struct count *c, u32 pages)
 {
 	long r;

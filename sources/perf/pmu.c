@@ -192,8 +192,8 @@ static bool exists(const char *path)
 	return files_note_error(sys_fstatat(roots.sys, path, &st)) == 0;
 }
 
-/* Reads the first line of a small file, with or without a newline after it. Returns 0 or -errno;
- * -EINVAL: the file is empty or does not fit b. */
+/* Reads a small file into b, and stores its first line in *line, trimmed; the line need not end
+ * with a newline. Returns 0 or -errno; -EINVAL: the file is empty or larger than b. */
 static long read_line(const char *path, char *b, size_t cap, struct str *line)
 {
 	long n = slurp(roots.sys, path, b, cap);
@@ -1745,10 +1745,10 @@ static void list_pmus(void)
 	}
 }
 
-/* Lists all tracepoints that have a number, in the file `id`: tracepoints without one cannot be
- * counted. In the system ftrace, some have none; in any other system, either all have a number or
- * none has (kernel/trace/trace_events.c: event_create_dir()). `enable` and `filter` in each
- * system's folder are files, not tracepoints. */
+/* Lists all tracepoints that have a number (in their file `id`): tracepoints without a number
+ * cannot be counted. In the system ftrace, some have none; in any other system, either all have a
+ * number or none has (kernel/trace/trace_events.c: event_create_dir()). `enable` and `filter` in
+ * the folder of each system are files, not tracepoints. */
 static void list_tracepoints(void)
 {
 	long r;

@@ -799,8 +799,8 @@ static const struct {
 	{ 243, 32, 16 },                 /* EM_RISCV */
 };
 
-/* Adds a symbol for each of the n entries of a PLT, which are in the order of its relocations.
- * head: bytes before the first entry; each: bytes of an entry. */
+/* Adds a symbol for each of the n entries of a PLT. The entries are in the order of the relocations
+ * of the PLT. head: bytes before the first entry; each: bytes of an entry. */
 static void plt_entries(const struct section *plt, u64 head, u64 each, u64 n)
 {
 	for (u64 i = 0; i < n && i < MAX_PLT && plt->size >= head &&
@@ -1038,8 +1038,8 @@ static int file_open_of(struct file *f, u32 pid, const struct map *m)
 	return fd < 0 ? open_regular("self/root", "self/mountinfo", f, true) : fd;
 }
 
-/* Closes a file and marks the window as empty, since the number of the file's descriptor may be
- * used again. */
+/* Closes a file, and marks symtab.window as empty, since the descriptor number of the file may be
+ * used again for another file. */
 static void file_close(struct file *f)
 {
 	if (f->names_fd > 0 && f->names_fd != f->fd)
@@ -1074,9 +1074,10 @@ static bool file_crc(int fd, u32 *crc)
 	return at > 0 && at < MOST;
 }
 
-/* Opens a file with debug information, at a path below gpustat's own root. Adds its symbols to f if
- * it belongs to f: it has the same build ID or, if f has none, the CRC *crc. False if it does not
- * belong to f, as when .gnu_debuglink names f itself, or has no symbols. */
+/* Opens a file with debug information, at a path below the root folder of gpustat itself. If the
+ * file belongs to f, because both have the same build ID or, if f has none, because the file has
+ * the CRC *crc, adds the symbols of the file to f. False if the file does not belong to f
+ * (.gnu_debuglink may even name f itself), or has no symbols. */
 static bool debug_open(struct file *f, const struct buf *path, const u32 *crc)
 {
 	struct file d = { .path = str_of(path->p, path->n), .links = true, .remote = true };
@@ -1185,8 +1186,9 @@ static void elf_load(struct file *f)
 /* --- the vDSO --------------------------------------------------------------------------------- */
 
 /* Finds the vDSO in the memory of this process, and stores its bytes in symtab.vdso; all processes
- * with addresses of the same width have the same vDSO. The kernel wrote the vDSO, so that its ELF
- * header can be trusted; its section headers are at its end. False if there is no vDSO. */
+ * with addresses of the same width have the same vDSO. The vDSO ends after its section headers;
+ * their place in the ELF header can be trusted, since the kernel wrote it. False if there is no
+ * vDSO. */
 static bool vdso_find(void)
 {
 	enum { LEAST = 4096 /* a page */, MOST = 1 << 16 };
@@ -1529,7 +1531,8 @@ static void syms_reverse(struct sym *s, size_t n)
 	}
 }
 
-/* Moves the symbols of a file behind those of all others, so that more of them can be added. */
+/* Moves the symbols of a file to the end of symtab.syms, so that more symbols of this file can be
+ * added. */
 static void syms_to_end(struct file *f)
 {
 	size_t rest = symtab.nsyms - f->first - f->count;
@@ -1623,9 +1626,9 @@ static bool jit_read(struct file *f)
 	return f->names > from;
 }
 
-/* Returns the effective user ID of a process, and stores its PID in its own PID namespace in
- * *inner, both from /proc. If the process has ended, returns gpustat's own user ID, and stores
- * pid. */
+/* Returns the effective user ID of a process, and stores in *inner the PID that the process has in
+ * its own PID namespace, both from /proc. If the process has ended, returns the user ID of gpustat
+ * itself, and stores the parameter pid in *inner. */
 static u32 jit_owner(u32 pid, u64 *inner)
 {
 	char path[TASK_PATH], b[4096];
@@ -2142,9 +2145,10 @@ static void find_user(struct cached *c, struct proc *p)
 	}
 }
 
-/* Finds the function that contains an address, its file or kernel module, and the offset in the
- * function; without a function, the offset in the file. Unknown names are empty; names are never
- * freed. False: no function is known. */
+/* Finds the function that contains an address. Stores the name of the function, the name of its
+ * file or kernel module, and the offset of the address in the function; if no function is known,
+ * the offset in the file. Unknown names are empty; names are never freed. False if no function is
+ * known. */
 bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *module, u64 *offset)
 {
 	/* PID 0 means any process of another PID namespace, whose user code has no known maps */
@@ -2180,7 +2184,7 @@ bool symbol_find(u32 pid, u64 ip, u8 mode, struct str *symbol, struct str *modul
 }
 
 /* Reads the kernel's symbols now, which takes some 50 ms, instead of at the first sample that needs
- * them. The first rows of the other tables are allocated before, since the kernel's symbols take
+ * them. Before that, allocates the first rows of the other tables, since the kernel's symbols take
  * most of the memory. */
 void symbols_preload(void)
 {
