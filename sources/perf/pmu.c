@@ -192,7 +192,7 @@ static bool exists(const char *path)
 	return files_note_error(sys_fstatat(roots.sys, path, &st)) == 0;
 }
 
-/* Reads a small file into b, and stores its first line in *line, trimmed; the line need not end
+/* Reads a small file into b, and stores the first line of the file in *line; the line need not end
  * with a newline. Returns 0 or -errno; -EINVAL: the file is empty or larger than b. */
 static long read_line(const char *path, char *b, size_t cap, struct str *line)
 {
