@@ -566,8 +566,9 @@ int service_start(void)
 	 * signals. */
 	r = pthread_create(&thread, &attr, service_main, NULL);
 	pthread_attr_destroy(&attr);
-	/* EINVAL: the stack is too small, because glibc stores the program's thread-local memory on
-	 * it. Then the thread gets a stack of default size. */
+	/* pthread_create() returns EINVAL if the stack is too small, because glibc stores the
+	 * thread-local memory of the program on the stack. Then the thread gets a stack of default
+	 * size. */
 	if (r == EINVAL) {
 		r = pthread_create(&thread, NULL, service_main, NULL);
 		if (r == 0)

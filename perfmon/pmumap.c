@@ -119,7 +119,7 @@ const char *const pmumap_builtin[] = {
 };
 const size_t npmumap_builtin = LEN(pmumap_builtin);
 
-/* --- bits ------------------------------------------------------------------------------------- */
+/* --- bits of registers ------------------------------------------------------------------------ */
 
 /* Parses N or N-M into *lo and *hi. Returns false if s has another form, or if a number is above
  * max. */
@@ -310,8 +310,8 @@ static bool virtual_parse(struct pmumap *m, u64 n, u64 last, struct str *line)
 	return m->pmd[n].counter;
 }
 
-/* Parses one word of a line of a table that begins with "pmd": enable=BITS, user=[!]BIT or
- * kernel=[!]BIT. */
+/* Parses one word of a line that begins with "pmd", in a table of registers: enable=BITS,
+ * user=[!]BIT or kernel=[!]BIT. */
 static bool pmd_bits_parse(struct pmumap *m, struct pmureg *r, struct str word)
 {
 	u64 cut;
@@ -387,9 +387,9 @@ static bool pmd_parse(struct pmumap *m, struct str *line)
 	return r.event;
 }
 
-/* Parses a line of a table that begins with "fits". The conditions of all these lines are stored as
- * one string, separated by newlines. This string can grow only while it is the last string in
- * m->text, so the fits lines must come before the lines of registers. */
+/* Parses a line that begins with "fits", in a table of registers. The conditions of all fits lines
+ * are stored as one string, separated by newlines. This string can grow only while it is the last
+ * string in m->text, so the fits lines must come before the lines of registers. */
 static bool fits_parse(struct pmumap *m, struct str *line)
 {
 	struct str event = { 0 }, more;

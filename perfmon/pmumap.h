@@ -28,7 +28,8 @@ struct pmureg {
 	uint64_t mask;       /* for a PMC: mask of the bits that a program may set */
 	uint64_t dflt;       /* for a PMC: its value in a new event set */
 	const char *counter; /* for REG_VIRTUAL: name of the KHR_perfcounter counter */
-	/* The members from here on are used only by pmumap.c, and only for REG_COUNTER. */
+	/* The following members are used only by pmumap.c, and only for PMDs of the type
+	 * REG_COUNTER. */
 	/* event in the syntax of gp_parse(), in which the values of PMC bits replace {BITS} */
 	const char *event;
 	/* mask of PMC bits: the PMD is disabled while all these bits are 0; mask 0: the PMD is

@@ -62,7 +62,7 @@ extern const size_t noaplatforms;
 
 /* A GPU: its platform, topology and equation variables, from its driver or an OA recording. */
 struct oadevice {
-	const struct oaplatform *platform; /* NULL if unknown */
+	const struct oaplatform *platform; /* platform of the GPU; NULL if unknown */
 	u32 pci;
 	bool xe;                           /* true if the GPU's driver is xe, false if i915 */
 	/* values of the equation variables that have no index; the subscript is an enum oavar */

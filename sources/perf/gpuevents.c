@@ -300,7 +300,7 @@ static long msm_read(struct gpu *g)
 	return n == 0 ? -ENODEV : n == -EAGAIN || n == -EINTR || n > 0 ? 0 : n;
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- both drivers: v3d and msm ---------------------------------------------------------------- */
 
 static const struct gpudriver {
 	char source[4];     /* the driver's name: SOURCE of its events SOURCE/NAME/ */

@@ -88,7 +88,7 @@ static bool set_overflowed(const struct measure *m)
 	return over;
 }
 
-/* --- switching -------------------------------------------------------------------------------- */
+/* --- starting and stopping the counting ------------------------------------------------------- */
 
 static void switch_on(struct measure *m, bool exec)
 {
@@ -147,7 +147,7 @@ static void control_read(struct measure *m)
 	memmove(text, rest.p, polled.control_n);
 }
 
-/* --- begin ------------------------------------------------------------------------------------ */
+/* --- start of the measurement ----------------------------------------------------------------- */
 
 /* Adds a pidfd for each process of the target to polled.fds: the measurement ends when all these
  * processes have ended. */

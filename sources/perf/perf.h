@@ -229,7 +229,9 @@ enum tpform { TP_NUMBER, TP_POINTER, TP_TEXT, TP_ARRAY };
 struct tpfield {
 	struct str name;
 	u32 at, size;   /* offset and size of the field in the sample's payload, in bytes */
-	u8 each;        /* size in bytes of the number or of an array element; 0: unknown */
+	/* size in bytes of the field if it is a number, or of one element if the field is an array;
+	 * 0: unknown */
+	u8 each;
 	u8 place, form; /* place: a value of enum tpplace; form: a value of enum tpform */
 	bool is_signed;
 	bool common;    /* true: all tracepoints have this field; its name begins with common_ */

@@ -347,7 +347,8 @@ static struct {
 	struct sampled *sampled;
 	struct cpuset online;
 	bool raised;      /* true: the limit of open files was raised */
-	/* time (ns) at which virtual_sample() ran for the current reading; 0: not yet */
+	/* time (ns) at which virtual_sample() was called for the current reading of all counts; 0:
+	 * not called yet */
 	i64 virtual_time;
 } perf;
 static struct table perf_table = TABLE_ROW(perf.sampled, MAX_EVENTS, 16, "sampled events");

@@ -172,7 +172,7 @@ static struct str ring_part(const struct ring *r, u64 from, u64 to)
 	return (struct str){ r->p + at, r->p + at + (size_t)n };
 }
 
-/* --- copies ----------------------------------------------------------------------------------- */
+/* --- copying undecoded records ---------------------------------------------------------------- */
 
 /* Returns the byte offset of PID and TID in samples of this format; 0 if the samples have none. */
 static u64 task_at(const struct pformat *f)
@@ -409,7 +409,8 @@ u64 rings_drain(u64 until, const struct ring_reader *to)
 {
 	u64 n, all = 0;
 
-	/* repeat: while the backlog was full, the records of some rings could not be moved to it */
+	/* call drain_taken() again, since the records of some rings could not be moved to the
+	 * backlog while it was full */
 	while ((n = drain_taken(until, to)) > 0)
 		all += n;
 	return all;

@@ -104,7 +104,7 @@ static struct {
 	u32 files[1024], procs[2048];
 } buckets;
 
-/* --- texts ------------------------------------------------------------------------------------ */
+/* --- table of texts --------------------------------------------------------------------------- */
 
 /* Appends a copy of s and a NUL to symtab.text, where it is never freed. Returns its index there; 0
  * if the table is full. */
@@ -855,7 +855,7 @@ static u64 plt_name(const struct file *f, u32 i)
 
 static struct {
 	struct str path;
-	/* device numbers of the file systems that are known to answer: see is_remote() */
+	/* device numbers of the file systems whose servers are known to answer: see is_remote() */
 	u64 local[3];
 	bool listed;  /* true: the mountinfo file lists at least one mount */
 	bool rooted;  /* true: the mountinfo file lists a mount at / */
@@ -2056,7 +2056,7 @@ u32 symbols_feed(const struct prec *r)
 	return hidden;
 }
 
-/* --- lookups ---------------------------------------------------------------------------------- */
+/* --- symbols of addresses --------------------------------------------------------------------- */
 
 struct cached {
 	u64 ip, offset;

@@ -109,7 +109,7 @@ static void list_in(const char *source, struct str name, const char *unit, const
 		virtuals.show_event((struct str){ text, text + b.n }, str_z(unit), str_z(what));
 }
 
-/* --- tool ------------------------------------------------------------------------------------- */
+/* --- tool events, as in perf ------------------------------------------------------------------ */
 
 static const char tools[][14] = { "duration_time", "user_time", "system_time" };
 
@@ -490,7 +490,7 @@ FEATURED static void driver_list(void)
 	gpuevents_list((struct str){ 0 }, list_driver);
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- virtual counters of all kinds ------------------------------------------------------------ */
 
 static const struct vkind kinds[] = {
 	{ "tool", .find = tool_find, .read = tool_read, .list = tool_list },
