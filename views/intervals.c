@@ -6,8 +6,8 @@
 #include "sources/os/os.h"
 
 enum {
-	/* maximum number of rows in intervals.tasks, one per task; if waits are summed, the rows of
-	 * ended tasks are kept */
+	/* maximum number of rows in intervals.tasks, one row per task; when the waits of tasks are
+	 * summed, the rows of ended tasks are kept, too */
 	MAX_TIMED = 65536,
 	MAX_CALLS = 1024,  /* maximum number of system calls; an architecture has about 450 */
 };
@@ -17,8 +17,8 @@ enum state { UNKNOWN, READY, RUNNING, SLEEPING, IN_CALL };
 /* Row of a table: a task in intervals.tasks, or a system call in intervals.calls. */
 struct row {
 	struct interval sum;
-	u64 since;         /* time in ns at which the task entered its state */
-	u64 call; /* number of the system call that the task is in, if its state is IN_CALL */
+	u64 since;         /* time in ns since which the task has been in its state (`state`) */
+	u64 call; /* number of the system call that the task executes, if `state` is IN_CALL */
 	/* value of intervals.epoch when the state was set; the state is unknown if intervals.epoch
 	 * has changed since */
 	u32 epoch;
@@ -27,9 +27,9 @@ struct row {
 	/* index, plus 1, of the next row in the same hash bucket or in the list of free rows; 0:
 	 * none */
 	u32 next;
-	/* Two arrays of the table are stored in its rows and are not about the task or call of the
-	 * row: bucket of row i is the index, plus 1, of the first row in hash bucket i; order of
-	 * row i is the index of the row at position i after sorting. */
+	/* Two arrays of the table, whose elements are stored in its rows: element i is in row i,
+	 * but is not about the task or system call of row i. bucket: index, plus 1, of the first
+	 * row in hash bucket i; 0: none. order: index of the row at position i after sorting. */
 	u32 bucket, order;
 };
 
@@ -41,7 +41,7 @@ struct rows {
 
 static struct {
 	struct rows tasks, calls;
-	u32 epoch;     /* number of times that perf records were lost so far */
+	u32 epoch;     /* number of losses of perf records so far */
 	bool some;     /* true: only the waits of selected tasks (row.wanted) are summed */
 	bool by_calls; /* true: the result has one row per system call; false: one per task */
 	u64 dropped;
@@ -79,8 +79,8 @@ static struct row *row_find(const struct rows *of, u64 key)
 	return i ? &of->row[i - 1] : NULL;
 }
 
-/* Sets the number of hash buckets of a table to its number of allocated rows, and adds all rows to
- * the buckets again. The caller guarantees that no row is free. */
+/* Sets the number of hash buckets of a table to its number of allocated rows, and puts all rows
+ * into the buckets again. The caller guarantees that no row is in the list of free rows. */
 static void buckets_grow(struct rows *of)
 {
 	for (u32 i = 0; i < of->nbuckets; i++)
@@ -143,8 +143,8 @@ static bool is_in(const struct row *r, u8 state)
 	return r->state == state && r->epoch == intervals.epoch;
 }
 
-/* Adds the interval from r->since to `time` to the sums in *to. Adds nothing if `time` is before
- * r->since. */
+/* Adds the interval from r->since to `time`, both in ns, to the sums in *to, and an error if
+ * `failed` is true. Adds nothing if `time` is before r->since. */
 static void sum_add(struct interval *to, const struct row *r, u64 time, bool failed)
 {
 	u64 ns = time - r->since;
@@ -236,7 +236,8 @@ void waits_in(u32 tid, struct str comm, u64 time)
 	set_state(r, RUNNING, time);
 }
 
-/* Called when a task enters a system call. */
+/* Called when a task enters a system call: stores the number of the call and the time of its start
+ * in the row of the task. */
 void calls_enter(u32 tid, u64 number, u64 time)
 {
 	struct row *r = row_get(&intervals.tasks, tid);
@@ -247,8 +248,9 @@ void calls_enter(u32 tid, u64 number, u64 time)
 	set_state(r, IN_CALL, time);
 }
 
-/* Called when a system call returns. The time of the call is summed only if its start was recorded,
- * too. */
+/* Called when a system call returns: adds its duration to the sums of all calls with this number.
+ * Adds nothing if the start of the call was not recorded, or if perf records were lost since
+ * then. */
 void calls_exit(u32 tid, u64 number, bool failed, u64 time)
 {
 	struct row *r = row_find(&intervals.tasks, tid), *call;
@@ -273,8 +275,8 @@ void calls_end(u32 tid)
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-/* Compares rows for sorting: tasks by their longest wait, system calls by their total time; equal
- * rows by their keys. */
+/* Compares two rows for sorting, the larger one first: tasks by their longest wait, system calls by
+ * their total time; equal rows by TID or number of the system call. */
 static int row_cmp(const struct rows *of, u32 a, u32 b)
 {
 	const struct interval *x = &of->row[a].sum, *y = &of->row[b].sum;

@@ -9,8 +9,8 @@
 
 /* --- names of metrics ------------------------------------------------------------------------- */
 
-/* Names of each unit in the formats of this file, by enum unit. name: base unit that prometheus.io
- * recommends; it is the end of a metric's name. */
+/* Names of each unit (enum unit) for time series databases. name: the base unit that prometheus.io
+ * recommends, such as "seconds"; the name of a metric ends with it, or with it and "_total". */
 static const struct base {
 	const char *name;
 	/* suffix of the field's name that is left out of the metric's name, such as "ns" of
@@ -75,8 +75,8 @@ static void put_word(struct buf *b, size_t from, const char *z)
 	put_part(b, from, z, z ? strlen(z) : 0);
 }
 
-/* Writes the end of a metric's name: the column's member name without its unit suffix, then the
- * base unit, and "total" if the column is a total (W_TOTAL). */
+/* Writes the end of a metric's name for a column: the member of the column without the suffix of
+ * its unit, then the base unit, then "total" if the column is a total (W_TOTAL). */
 static void format_suffix(struct buf *b, const struct column *c)
 {
 	const struct base *base = &bases[c->unit];
@@ -101,7 +101,9 @@ static void put_suffix(struct buf *b, size_t from, const struct column *c)
 	static struct suffix {
 		u8 n;
 		bool ready;
-		char text[46]; /* 46 bytes are enough: the longest end of a metric's name has 30 */
+		/* the end of a metric's name; the longest one, max_speed_transfers_per_second, has
+		 * 30 bytes */
+		char text[46];
 	} suffixes[256];
 	struct suffix *r = &suffixes[c - columns];
 	struct buf text = { .p = r->text, .cap = sizeof(r->text) };
@@ -114,8 +116,8 @@ static void put_suffix(struct buf *b, size_t from, const struct column *c)
 	put_part(b, from, r->text, r->n);
 }
 
-/* Returns the word, but "value" in place of "counter", because promtool reports names of metrics
- * that contain a metric type. */
+/* Returns the part `word` of a metric's name, or "value" if it is "counter": promtool reports a
+ * name that contains a type of metrics, such as counter. */
 static const char *avoid_type(const char *word)
 {
 	return word && strcmp(word, "counter") == 0 ? "value" : word;
@@ -174,7 +176,7 @@ static void put_value(struct buf *b, const struct val *v)
 	put_z(b, v->n ? "00000000" : "");
 }
 
-/* --- which fields and labels of a record are written ------------------------------------------ */
+/* --- choice of the fields and labels of a record that are written ----------------------------- */
 
 enum { MAX_LABELS = 16 };
 
@@ -182,8 +184,9 @@ struct label {
 	struct str name, value;
 };
 
-/* Returns whether the field is selected by -f or by default and is not a label. Its value may be
- * unknown. */
+/* Returns whether the field becomes a metric: -f selects it, or without -f it is shown by default;
+ * it is not a label, not about the record itself (W_META), and not the placeholder of an empty
+ * group. Its value may be unknown. */
 static bool is_wanted(const struct out *o, const struct field *f)
 {
 	return !f->empty && !(f->col->when & (W_LABEL | W_META)) &&
@@ -205,22 +208,24 @@ enum {
 	MIN_BUCKETS = 1 << 10,
 	ROOM = 16 << 10, /* bytes reserved for the names, paths and numbers of one field */
 	VALUE = 512, /* bytes reserved for a value: a double has up to 309 digits before '.' */
-	/* number of elements of expo.families[]: one per column of the schema, F_INFO, F_SAMPLES */
+	/* number of elements of expo.families[]: up to 256 columns of the schema, then F_INFO
+	 * (texts of the records) and F_SAMPLES (number of perf samples) */
 	FAMILIES = 256 + 2,
 	F_INFO = 256, F_SAMPLES,
 };
 
 struct series {
-	/* next: index in expo.series of the next series of the same family; hash: of the family and
-	 * labels; chain: index of the next series in the same hash bucket */
+	/* next: index in expo.series of the next series of the same metric family; hash: hash of
+	 * the family and the labels; chain: index of the next series in the same hash bucket; 0:
+	 * none */
 	u32 next, hash, chain;
-	/* offset and length in expo.texts of the labels of the record (base), and of the labels of
-	 * the instance (inst) */
+	/* base, base_n: offset and length in expo.texts of the labels of the record; inst, inst_n:
+	 * those of the labels of the instance */
 	u32 base, base_n, inst, inst_n;
 	u32 value, value_n;             /* offset and length of the value in expo.texts */
 	u16 family;
-	/* sum of the values of all perf samples with the same labels; used as the value of the
-	 * series if value_n is 0 */
+	/* sum of the values of all perf samples with the same labels; the series has this value if
+	 * it has no value as text (value_n is 0) */
 	u64 sum;
 };
 
@@ -242,13 +247,14 @@ static struct {
 	/* The members below store the metric series of the current sample. They are used mainly by
 	 * the formats prom and openmetrics. */
 	struct series *series;
-	u32 nseries, nbuckets, *buckets; /* nbuckets: size of the hash index, a power of two */
+	/* nbuckets: number of elements of buckets[], the hash index of series[]; a power of two */
+	u32 nseries, nbuckets, *buckets;
 	char *series_text;
 	/* parts of expo.texts: the labels of the current record, and of the current instance (such
 	 * as an engine) of one of its groups */
 	struct span record_labels, inst_labels;
-	/* The field for which inst_labels was written. The next field uses the same labels if it
-	 * has the same instance. NULL if inst_labels has no valid labels. */
+	/* Last field whose labels are in inst_labels. The next field uses the same labels if it has
+	 * the same group and instance. NULL if inst_labels has no labels that can be used again. */
 	const struct field *inst_field;
 	struct {
 		u32 first, last;
@@ -261,7 +267,7 @@ static struct {
 	.series = TABLE_ROW(expo.series, MAX_SERIES, 170, "series of a sample"),
 	.buckets = TABLE_ROW(expo.buckets, MAX_SERIES, MIN_BUCKETS, "buckets of series"),
 	.series_text = TABLE_ROW(expo.series_text, SERIES_TEXT, 1, "bytes of series"),
-	/* twice REC_TEXT, because escaping can make the texts of a record twice as long */
+	/* REC_TEXT is the maximum size of the texts of a record; escaping can double it */
 	.path = TABLE_ROW(expo.path_text, 2 * REC_TEXT + 4096, 1, "bytes of a path"),
 };
 
@@ -325,9 +331,9 @@ static bool same_text(u32 a, u32 n, u32 b, u32 m)
 	return n == m && (a == b || memcmp(expo.series_text + a, expo.series_text + b, n) == 0);
 }
 
-/* Makes room in expo.texts for one field: 4 * n bytes for two labels of n bytes, which escaping can
- * make twice as long, and ROOM bytes for names. Returns false and counts the loss in o->lost if
- * there is no memory. */
+/* Makes room in expo.texts for the labels and names of one field: 4 * n bytes for two labels of up
+ * to n bytes each, which escaping can make twice as long, and ROOM bytes for names. Returns false
+ * and counts the loss in o->lost if there is no memory. */
 static bool text_reserve(struct out *o, size_t n)
 {
 	bool has = table_has(&expo_tables.series_text, expo.texts.n + 4 * n + ROOM);
@@ -344,8 +350,9 @@ static struct span text_span(u32 at)
 	return (struct span){ at, (u32)expo.texts.n - at, hash_more(HASH_BEGIN, text_since(at)) };
 }
 
-/* Removes the labels of the current instance from expo.texts. Called when no series needs them: the
- * new series could not be added, or there already is a series with the same labels. */
+/* Removes the labels of the current instance (expo.inst_labels) from expo.texts. Called when no
+ * series uses them: the new series could not be added, or a series with the same labels existed
+ * already. */
 static void inst_clear(void)
 {
 	if (expo.inst_labels.at + expo.inst_labels.n == expo.texts.n)
@@ -603,8 +610,8 @@ static void put_series(struct buf *b, struct str name, const struct series *s)
 	put_c(b, '\n');
 }
 
-/* A metric family may have two adjacent columns, one for option -r and one without it. Returns the
- * first of them, so that the family has the same HELP text in both modes. */
+/* A metric family may have two adjacent columns, of which one is shown with option -r and the other
+ * one without it. Returns the first of the two, so that the HELP text is the same in both cases. */
 static const struct column *family_column(const struct column *c)
 {
 	while (c > columns && c->group && c[-1].group && strcmp(c->group, c[-1].group) == 0 &&
@@ -658,8 +665,8 @@ static bool is_requested(const struct out *o, const char *member)
 static void put_run_metrics(const struct out *o, struct buf *b, bool open)
 {
 	static const struct {
-		/* names of the metric: `name` if the records of the run are devices, `other` if
-		 * they are of another kind */
+		/* name: name of the metric if the records of the run are devices; other: its name
+		 * if they are of another kind */
 		const char *name, *other, *end, *unit, *help;
 		/* pattern of -f that selects the metric; without -f, the metric is always shown */
 		const char *member;
@@ -752,8 +759,8 @@ static void put_tag(struct buf *b, struct str name, struct str value)
 		b->p[b->n - 1] = '_';
 }
 
-/* Writes the tags of the record in alphabetical order. Among them it writes the tag name=value, for
- * an instance or list item, unless value is empty. */
+/* Writes the tags of the record (expo.path), which are sorted by name. Inserts the tag name=value,
+ * for an instance or an item of a list, at its place in this order, unless `value` is empty. */
 static void put_tags(struct buf *b, struct str name, struct str value)
 {
 	size_t i = 0, at;
@@ -768,8 +775,8 @@ static void put_tags(struct buf *b, struct str name, struct str value)
 	b->full |= expo.path.full;
 }
 
-/* Sorts expo.labels by name. str_order() compares digits as numbers, but these names have no
- * digits. */
+/* Sorts expo.labels by name with str_order(), which compares numbers within the names as numbers;
+ * the names of labels have none. */
 static void sort_labels(void)
 {
 	for (size_t i = 1; i < expo.nlabels; i++)
@@ -891,7 +898,8 @@ void influx_record(struct out *o, struct buf *b, const struct record *r)
 /* --- formats graphite, statsd and collectd: one line for each value --------------------------- */
 
 enum {
-	/* maximum length of a component of graphite paths, which is a file name */
+	/* maximum length in bytes of a component of a graphite path, which graphite uses as the
+	 * name of a file or folder */
 	NODE_BYTES = 255,
 	/* maximum length in bytes of a name in collectd: DATA_MAX_NAME_LEN without the NUL */
 	PART_BYTES = 127,
@@ -899,10 +907,10 @@ enum {
 
 static const struct str dev_label = STR("dev"), stat_label = STR("stat"), unit_label = STR("unit");
 
-/* Makes the text of b from offset `from` on one component of a path: characters that are not
- * letters, digits, '-' or '_' become '_'. dots: true to keep '.', if it does not separate
- * components. A text longer than `most` bytes is cut and then ends with a hash of the whole
- * text. */
+/* Turns the text of b from offset `from` on into a component of a graphite path or of a name in
+ * collectd: characters that are not letters, digits, '-' or '_' become '_'; so does an empty text.
+ * dots: true to keep '.', if it does not separate components. A text longer than `most` bytes is
+ * cut and then ends with a hash of the whole text. */
 static void node_end(struct buf *b, size_t from, size_t most, bool dots)
 {
 	u32 h = b->n - from > most ?
@@ -935,7 +943,8 @@ static void put_node(struct buf *b, struct str s)
 	node_end(b, from, NODE_BYTES, false);
 }
 
-/* Writes the values of the labels that identify the entity on its device, separated by '-'. */
+/* Writes the values of a record's labels, except dev, stat and unit, separated by '-'. They
+ * identify the entity among those of its device. */
 static void put_identity(struct buf *b, size_t from)
 {
 	for (size_t i = 0; i < expo.nlabels; i++) {
@@ -1032,8 +1041,9 @@ static void put_numeric(struct buf *b, const struct field *f)
 		put_value(b, &f->v);
 }
 
-/* Returns the value of a field that is a total. For perf samples, returns the sum over all samples
- * so far with the same path, because a path can have only one value per second. */
+/* Returns the value of the field f, which is a total. If the record is a perf sample, returns the
+ * sum over all samples so far with the same path, because a path can have only one value per
+ * second. */
 static u64 running_total(struct out *o, const struct record *r, const struct field *f)
 {
 	u32 from = (u32)expo.texts.n, n = expo.nseries;
@@ -1185,7 +1195,8 @@ void collectd_record(struct out *o, struct buf *b, const struct record *r)
 
 /* --- format kmsg ------------------------------------------------------------------------------ */
 
-/* Maximum length of a line of the kernel log: LOG_LINE_MAX of older kernels, with the prefix. */
+/* Maximum length in bytes of a line that format kmsg writes to the kernel log, with "<6>" and the
+ * newline: LOG_LINE_MAX of older kernels, 1024 - 48. */
 enum { KMSG_BYTES = 976 };
 
 static char kmsg_text[KMSG_BYTES];

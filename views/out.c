@@ -478,8 +478,8 @@ static void put_unique(struct buf *b, const struct record *r, const struct field
 	struct str key = inst_key(f->inst, own);
 	bool same = false;
 
-	/* If no byte of this name was replaced, its key stays unchanged: only the key of the other
-	 * instance gets a ~. */
+	/* If no byte of this instance's name was replaced, its key stays unchanged: the other
+	 * instance with the same key gets the ~. */
 	if (str_eq(key, f->inst))
 		return;
 	for (size_t i = 0; i < r->n; i++)
@@ -565,7 +565,9 @@ struct str csv_unguarded(struct str cell)
 static void csv_quote(struct buf *b, const struct out *o, size_t from)
 {
 	char *p = b->p + from, *e, *to;
-	size_t n; /* length of b with the outer quotes, and with each inner quote doubled */
+	/* length of b after quoting: with the two outer quotes, and with each quote in the text
+	 * doubled */
+	size_t n;
 	bool need;
 
 	if (!o->csv_exact)
@@ -702,7 +704,7 @@ static void cell_field(struct buf *b, const struct record *r, const char *group,
 }
 
 struct cellargs {
-	const char *field; /* name of the field whose value is shown: a member or a group */
+	const char *field; /* name of the field or group that the cell shows */
 	u16 width;         /* width of the cell, in characters */
 	bool grouped;      /* true: counts have commas between the thousands, as 1,234,567 */
 	const struct val *v; /* value of the field; NULL if unknown, or if the field is a group */
@@ -714,8 +716,8 @@ struct line_column {
 	u16 kinds;         /* bits W_*: the kinds of records that have the column */
 	u8 width, flags;   /* flags: bits of enum line_flags */
 	const char *title;
-	/* name of the field that the cell shows, passed to put() as cellargs.field; NULL if put()
-	 * chooses the fields itself */
+	/* name of the field or group that the cell shows, passed to put() as cellargs.field; NULL
+	 * if put() chooses the fields itself */
 	const char *field;
 	void (*put)(struct buf *b, const struct record *r, struct cellargs a);
 };
@@ -723,8 +725,8 @@ struct line_column {
 enum line_flags {
 	RIGHT = 1,
 	LIST = 2, /* the column is shown only by the command `list` */
-	/* A column with one of these flags is shown only if the run has what the flag names: sites,
-	 * repetitions, event sets, OA reports, or OA contexts (see struct out). */
+	/* A column with one of these flags is shown only if the member of struct out with the same
+	 * name (sites, repeats, sets, reports or contexts) is true. */
 	SITES = 4, REPEATS = 8, SETS = 16, REPORTS = 32, CONTEXTS = 64,
 	NEEDS = SITES | REPEATS | SETS | REPORTS | CONTEXTS,
 	OPTIONAL = 128, /* the column is left out if the line is too wide for the terminal */
@@ -871,8 +873,8 @@ FEATURED static void cell_symbol(struct buf *b, const struct record *r, struct c
 	}
 }
 
-/* Writes the name of a counter or of a row of a profile. If the row has an address, it is written
- * before the name. */
+/* Writes the name of a counter or of a row of a profile. If the record has an address, writes the
+ * address before the name. */
 FEATURED static void cell_name(struct buf *b, const struct record *r, struct cellargs a)
 {
 	(void)a;
@@ -917,8 +919,7 @@ FEATURED static void cell_call(struct buf *b, const struct record *r, struct cel
 	cell_field(b, r, NULL, record_get(r, NULL, "name") ? "name" : "number");
 }
 
-/* Writes the text of a field. Writes nothing if the text is unknown, where cell_member() writes
- * "-". */
+/* Writes the text of the field that the cell shows; writes nothing if the text is unknown. */
 FEATURED static void cell_text(struct buf *b, const struct record *r, struct cellargs a)
 {
 	(void)r;
@@ -947,12 +948,12 @@ static bool field_in_group(const struct field *f, const char *group)
 	return f->col->group && group && strcmp(f->col->group, group) == 0;
 }
 
-/* Fields that format line uses in addition to those of its columns. For each engine it shows one of
- * three fields: busy in per cent, or with -r the busy time, or the cycles if the busy time is
- * unknown (enum engine_field). */
+/* Fields that format line uses in addition to those of its columns. The column ENGINES shows one of
+ * three fields of each engine (enum engine_field): busy in per cent; with -r the busy time; or the
+ * cycles if the busy time is unknown. */
 static const struct str line_fields[] = {
 	STR("engine.busy"), STR("engine.busy_ns"), STR("engine.cycles"),
-	/* fields needed for the columns ENGINES and BUSY, see record_busy() */
+	/* further fields from which record_busy() computes the columns ENGINES and BUSY */
 	STR("load"), STR("driver"),
 	STR("time"), STR("summary"),
 };
@@ -967,12 +968,13 @@ static void put_engine(struct buf *b, const struct field *f)
 		put_human(b, f->v);
 }
 
-enum { MAX_ENGINES = MAX_COUNTERS /* an entity has no more counters */ };
+/* an entity has at most MAX_COUNTERS counters, and so not more engines */
+enum { MAX_ENGINES = MAX_COUNTERS };
 
 /* The engines of the record that is being written, in the order of its fields. */
 static struct {
 	/* n: number of engines; width: width of the cell ENGINES in characters: the sum of cost[],
-	 * and of "+N" if N engines are left out */
+	 * and the width of "+N" if N engines are left out */
 	size_t n, width;
 	u32 at[MAX_ENGINES];   /* indexes in record.f[] of the fields of the engines */
 	/* width in characters of the text of each engine in the cell ENGINES, with one blank; 0 if
@@ -981,8 +983,8 @@ static struct {
 } engines;
 
 /* Stores the engines of the record in `engines`. loads: true to store also the parts of a GPU or
- * NPU that have a load instead of a busy time. Returns whether one of all these has a known
- * value. */
+ * NPU that have a load instead of a busy time. Returns whether the value of at least one of them is
+ * known. */
 static bool engines_list(const struct record *r, bool loads)
 {
 	const struct column *c = NULL;
@@ -1001,7 +1003,8 @@ static bool engines_list(const struct record *r, bool loads)
 			if (!loads || f->v.type != V_INT || !field_in_group(f, "load"))
 				continue;
 		} else if (i && value == ENGINE_CYCLES && str_eq(r->f[i - 1].inst, f->inst)) {
-			/* skip the cycles: the previous field is the same engine's busy time */
+			/* skip the field with the cycles: the field before it has the busy time of
+			 * the same engine */
 			continue;
 		}
 		any |= f->v.type != V_NULL;
@@ -1027,9 +1030,10 @@ static size_t digits(size_t v)
 	return n;
 }
 
-/* Returns the minimum width of the column ENGINES for the record, in characters: the busy engines,
- * "+N" for N idle ones, and one blank. If all engines are idle, it is the first one and "+N". The
- * caller has just called cell_engines() for the record. */
+/* Returns the minimum width of the column ENGINES for the record, in characters: the width of the
+ * busy engines, of "+N" for N idle ones, and of one blank. If all engines are idle, the width of
+ * the first one, of "+N", and of one blank. The caller has just called cell_engines() for the
+ * record. */
 static size_t engines_least(const struct record *r)
 {
 	size_t width, left = 0;
@@ -1063,8 +1067,8 @@ static void engine_hide(const struct record *r)
 	engines.cost[least] = 0;
 }
 
-/* Writes the engines with blanks between them. all: writes every engine and stores its width in
- * engines.cost; otherwise writes only the engines that are not left out. */
+/* Writes the engines of the record with blanks between them. all: true to write every engine and to
+ * store its width in engines.cost; false to write only the engines that are not left out. */
 static void put_engines(struct buf *b, const struct record *r, bool all)
 {
 	size_t from = b->n, at;
@@ -1083,8 +1087,8 @@ static void put_engines(struct buf *b, const struct record *r, bool all)
 	}
 }
 
-/* Writes the cell ENGINES: all engines in the driver's order. If they do not fit in a.width
- * characters, "+N" replaces the N least busy engines. */
+/* Writes the cell ENGINES: all engines in the driver's order. If they are wider than the cell
+ * (a.width characters), "+N" replaces the N least busy engines. */
 static void cell_engines(struct buf *b, const struct record *r, struct cellargs a)
 {
 	size_t left, more = 0, from = b->n;
@@ -1096,7 +1100,8 @@ static void cell_engines(struct buf *b, const struct record *r, struct cellargs 
 		put_c(b, '-');
 		engines.width = 2;
 	}
-	/* engines.width includes one blank after each engine, and so the blank before "+N". */
+	/* engines.width includes one blank after each engine; the blank before "+N" is one of
+	 * them. */
 	if (engines.n < 2 || (b->full == full && engines.width <= a.width + 1u))
 		return;
 	for (left = engines.n; left > 1 && engines.width + more > a.width + 1u; left--) {
@@ -1360,9 +1365,9 @@ static bool is_whole_name(const struct field *f, struct str pattern)
 	return n >= (u8)points[f->col->shape] || is_counter_name(f, pattern);
 }
 
-/* Returns whether the output column c shows the field. If no record had a field for the column when
- * the columns were chosen (c->col is NULL), the column shows the field that its pattern of -f names
- * in full. */
+/* Returns whether the output column c shows the field. c->col is NULL if no record had a field for
+ * the column when the columns were chosen: then the column shows the field whose full name is the
+ * pattern of -f that made the column. */
 static bool cell_has(const struct cell *c, const struct field *f)
 {
 	return c->col ? cell_matches(c, f) :
@@ -1403,8 +1408,8 @@ static const struct val *cell_known(struct cell *c, const struct record *r)
 	return i < r->n && r->f[i].v.type != V_NULL ? &r->f[i].v : NULL;
 }
 
-/* Returns the value of the field "summary" (min, avg or max) if it is before field i, which is the
- * time; NULL if it is not. */
+/* Returns the value of the field "summary" (min, avg, max or total) if the record has it before its
+ * field i, the time; otherwise NULL. */
 static const struct val *summary_before(const struct record *r, size_t i)
 {
 	for (size_t k = 0; k < i && k < r->n; k++)
@@ -1413,8 +1418,9 @@ static const struct val *summary_before(const struct record *r, size_t i)
 	return NULL;
 }
 
-/* Writes the cell of a record in the output column c, and returns its width in characters. width:
- * maximum width of the column ENGINES, which leaves out engines to fit; other cells are not cut. */
+/* Writes the cell of a record in the output column c, and returns the width of the cell in
+ * characters. width: maximum width of the cell if c is the column ENGINES, which leaves out engines
+ * to fit; other cells are not cut. */
 static size_t line_cell(struct buf *b, const struct out *o, const struct record *r, struct cell *c,
 			u16 width)
 {
@@ -1474,8 +1480,8 @@ static void cell_set_inst(struct cell *c, struct str inst)
 }
 
 /* Adds an output column for each counter of an OA metric set, or for each selected named counter.
- * Its title is the counter's name. Columns of K_COUNTERS are at least as wide as values of their
- * unit usually are. */
+ * The title of the column is the name of the counter. In records of kind K_COUNTERS, a column is at
+ * least as wide as values of its unit usually are. */
 static void line_counters(struct out *o, const struct record *r)
 {
 	static const u8 widths[UNITS] = {
@@ -1521,7 +1527,7 @@ static const struct column *column_named(u32 kinds, const char *name)
 
 static const struct str summary_pattern = STR("summary");
 
-/* Adds the columns that format line shows without -f, for records of kind o->kind. */
+/* Adds the output columns that format line shows without -f for this kind of record (o->kind). */
 static void line_layout(struct out *o, const struct record *r)
 {
 	struct cell *c;
@@ -1543,7 +1549,8 @@ static void line_layout(struct out *o, const struct record *r)
 		line_counters(o, r);
 }
 
-/* Returns the index of the first pattern of -f that matches the field; npatterns if none does. */
+/* Returns the index of the first pattern of -f that matches the field; o->npatterns if no pattern
+ * matches. */
 static size_t pattern_index(const struct out *o, const struct field *f)
 {
 	size_t i = 0;
@@ -1553,9 +1560,10 @@ static size_t pattern_index(const struct out *o, const struct field *f)
 	return i;
 }
 
-/* Adds an output column for field f, unless f already has one, and returns its index in o->shown[].
- * order: index of the pattern of -f that selects the field. If f is NULL, adds a column for a
- * pattern that no field matches. Output columns are sorted by `order`, then as in columns[]. */
+/* Adds an output column for field f, unless f already has one, and returns the index of the column
+ * in o->shown[]. order: index of the pattern of -f that selects the field; 0 without -f. If f is
+ * NULL, adds an empty column for the pattern `order`, which no field matches. Output columns are
+ * sorted by `order`, then as in columns[]. */
 static size_t column_add(struct out *o, size_t order, const struct field *f)
 {
 	const struct str *pattern = order < o->npatterns ? &o->patterns[order] : NULL;
@@ -1617,7 +1625,8 @@ bool out_lacks(const struct out *o, const struct field *f)
 	return i == o->ncells;
 }
 
-/* Adds an empty column for each pattern of -f that no record of the sample matches. */
+/* Adds an empty output column for each pattern of -f that has no column, because no record of the
+ * sample has a field that matches it. */
 static void columns_complete(struct out *o)
 {
 	for (size_t i = 0; i < o->npatterns; i++)
@@ -1629,8 +1638,9 @@ FEATURED static bool in_table(const struct out *o, const struct column *c)
 	return c->when & W_TABLE || (has_summary_column(o) && is_ungrouped(c, "summary"));
 }
 
-/* Adds an output column for each field that format table shows and whose value is known. For most
- * fields there is a column already, which is next to the column of the previous field. */
+/* Adds an output column for each field that format table shows and whose value is known. Fast path:
+ * the fields are in the order of the columns, so that a field usually has the column after that of
+ * the field before it. */
 FEATURED static void table_columns(struct out *o, const struct record *r)
 {
 	size_t at = 0;
@@ -1732,8 +1742,8 @@ FEATURED static void head_group(struct buf *b, const struct cell *c)
 
 enum { LAST_WIDTH = 16 };
 
-/* Sets the width of all output columns to that of the title or of the widest value; the width of
- * ENGINES to that of the title. */
+/* Shows all output columns again, and raises the width of each to that of its title and of its
+ * widest value; the width of ENGINES only to that of the title. */
 static void set_widths(struct out *o)
 {
 	for (size_t i = 0; i < o->ncells; i++) {
@@ -1748,8 +1758,8 @@ static void set_widths(struct out *o)
 	}
 }
 
-/* Returns the total width in characters of the output columns that are shown, except ENGINES, with
- * one blank after each. */
+/* Returns the total width in characters of the output columns that are shown, except ENGINES,
+ * including one blank after each column. */
 static size_t width_of_others(struct out *o)
 {
 	size_t sum = 0;
@@ -1815,7 +1825,7 @@ static void assign_widths(struct out *o)
 }
 
 /* Writes a row with one cell for each output column, without blanks at the end: the values of
- * record r, or if r is NULL the header, of which head() writes each cell. */
+ * record r; or the header, if `head` is not NULL: then head() writes each cell, and r is NULL. */
 static void put_row(struct buf *b, struct out *o, const struct record *r,
 		    void (*head)(struct buf *, const struct cell *))
 {
@@ -1941,8 +1951,9 @@ FEATURED static void table_record(struct out *o, struct buf *b, const struct rec
 	if (!o->headed) {
 		bool two_rows = false;
 
-		/* A column that a later record of the sample added was not measured for the records
-		 * before it: their cell in this column is "-", which always fits. */
+		/* The widths of the columns are those of the values of all records. A column that a
+		 * later record of the sample added has the cell "-" in earlier records, which
+		 * always fits. */
 		columns_complete(o);
 		assign_widths(o);
 		for (size_t i = 0; i < o->ncells && !o->npatterns; i++)
@@ -1972,8 +1983,8 @@ FEATURED static bool table_end(struct out *o, struct buf *b)
 /* indentation of the values in format block, in characters */
 enum { BLOCK_WIDTH = 80, BLOCK_LEAST = 40, BLOCK_AT = 18 };
 
-/* Writes the label of a row of format block: a label from the table, or else the name of the field
- * or group. */
+/* Writes the label of a row of format block: the text that labels[] has for the field or group, or
+ * else its name. Each '_' becomes a blank. */
 static void block_label(struct buf *b, const char *name)
 {
 	static const char *const labels[][2] = {
@@ -2022,7 +2033,8 @@ static size_t item_width(struct str text)
  * words of an item that is longer than a line. */
 static void block_wrap(struct buf *b, struct str text, size_t width)
 {
-	bool begins = true; /* true: the next word begins an item */
+	/* true: the next word begins an item, which ends at a comma or semicolon */
+	bool begins = true;
 	size_t at = BLOCK_AT;
 	struct str word;
 
@@ -2090,7 +2102,8 @@ static void block_group(struct buf *b, const struct out *o, const struct record 
 {
 	const char *between = block_has_pairs(o, r, at, end) ? "; " : ", ";
 	const struct field *was = NULL;
-	bool valued = false; /* true after a value of the current instance was written */
+	/* true after a value of the current instance (such as a sensor) was written */
+	bool valued = false;
 
 	for (; at < end; at++) {
 		const struct field *f = &r->f[at];
@@ -2191,8 +2204,8 @@ static void put_titles(struct out *o, struct buf *b, char sep,
 	put_c(b, '\n');
 }
 
-/* Writes the header of a CSV file if it is not written yet. It is called at the end of a sample,
- * too: a file without records also has a header. */
+/* Writes the header of a CSV file if it is not written yet. Called before the first record, and at
+ * the end of a sample, so that a file without records has a header, too. */
 static bool csv_end(struct out *o, struct buf *b)
 {
 	if (o->headed)
@@ -2308,8 +2321,8 @@ static u64 number_in(const struct record *r, const char *member)
 	return v && v->type == V_INT ? v->n : 0;
 }
 
-/* Returns the count of an event record; NULL if there is none. As in perf (printout()), an event
- * that did not run in an interval, because its task did not run, has no value. */
+/* Returns the count of an event record; NULL if there is none. As in perf's printout(), an event
+ * that did not run in an interval, because its task did not run, has no count. */
 static const struct val *perf_value(const struct record *r)
 {
 	return number_in(r, "runtime") ? record_get(r, NULL, "value") : NULL;
@@ -2544,10 +2557,12 @@ enum {
 
 enum {
 	F_MEASURE_FIRST = 1, /* columns and widths are chosen from the first sample only */
-	F_ONE_LINE = 2,      /* option -1 is allowed: each sample is one line */
+	F_ONE_LINE = 2,      /* option -1 is allowed: all records of a sample are one line */
 	F_FIELD_COLUMNS = 4, /* with -f each field has a column of its own */
-	F_REPLACES_FILE = 8, /* with -O, each sample replaces the content of the file */
-	F_TOTALS = 16,       /* records have the rates and also the totals that -r shows */
+	/* with -O, the text of each sample replaces the content of the output file */
+	F_REPLACES_FILE = 8,
+	/* records have both the rates and the totals that other formats show only with -r */
+	F_TOTALS = 16,
 	F_LINE_WRITES = 32,  /* each line is written by a write() of its own */
 	/* each sample is a complete document, in which labels distinguish the records */
 	F_DOCUMENT = 64,
@@ -2562,20 +2577,23 @@ enum {
 	F_BINARY = 8192,     /* the output is binary and has no lines */
 	/* the format is for people: lines that are not records may follow the last record */
 	F_FOR_PEOPLE = 16384,
-	F_STATELESS = 32768, /* after the header, the text of a record depends on the record only */
+	/* after the header, the text of a record depends only on the record, not on other
+	 * records */
+	F_STATELESS = 32768,
 };
 
 static const struct format {
 	struct str name;
 	union {
-		/* called with each record of a sample before the first one is written */
+		/* called with each record of a sample before the first one is written, to choose
+		 * the columns and their widths */
 		void (*measure)(struct out *o, const struct record *r);
-		/* CONTENT_LEFT_OUT: name of the feature that was left out of the build */
+		/* name of the feature that the format needs, if `content` is CONTENT_LEFT_OUT */
 		const char *feature;
 	};
 	void (*record)(struct out *o, struct buf *b, const struct record *r);
-	/* appends the end of a sample; returns true if it must be called again, after b is written,
-	 * because there is more */
+	/* appends the end of a sample to b; returns true if there is more text: the caller writes b
+	 * to the output and calls end() again */
 	bool (*end)(struct out *o, struct buf *b);
 	u16 flags;   /* properties of the format, bits F_* */
 	u16 kinds;  /* bits W_*: kinds of records that the format can show; 0: all kinds */
@@ -2687,7 +2705,8 @@ bool format_is_stateless(const struct format *f)
 	return f->flags & F_STATELESS;
 }
 
-/* Returns whether the format shows fields that other formats show only with -r. */
+/* Returns whether the format shows the fields that other formats show only with -r: totals in place
+ * of rates. */
 bool format_raw(const struct format *f)
 {
 	return f->content == CONTENT_RAW;
@@ -2802,7 +2821,8 @@ size_t out_default_fields(const struct out *o, struct str words[MAX_WORDS], u32 
  * one is written, to choose the columns and their widths. */
 bool out_measures(const struct out *o)
 {
-	/* the last condition is for long CSV, which has fixed columns */
+	/* The last condition is false for long CSV (format csv without -f), which has fixed
+	 * columns. */
 	return o->fmt->measure && !(o->fmt->flags & F_MEASURE_FIRST && o->headed) &&
 	       !(o->fmt->flags & F_FILE_HEADER && !o->npatterns);
 }
@@ -2816,8 +2836,8 @@ void out_measure(struct out *o, const struct record *r)
 void out_record(struct out *o, struct buf *b, const struct record *r)
 {
 	if (!r->f) {
-		/* the fields of the record could not be allocated: it is treated like a record that
-		 * does not fit */
+		/* there was no memory for the fields of the record: b->full makes the caller leave
+		 * the record out, with a message */
 		b->full = true;
 		return;
 	}
@@ -2826,8 +2846,8 @@ void out_record(struct out *o, struct buf *b, const struct record *r)
 	o->fmt->record(o, b, r);
 }
 
-/* Appends the end of a sample. Returns true if there is more: the caller writes b and calls it
- * again. */
+/* Appends the end of a sample to b. Returns true if there is more text: the caller writes b to the
+ * output and calls out_end() again. */
 bool out_end(struct out *o, struct buf *b)
 {
 	return o->fmt->end && o->fmt->end(o, b);

@@ -105,16 +105,16 @@ void perfdata_begin(struct perfdata *d)
 }
 
 /* Returns the offset of a field in a PERF_RECORD_SAMPLE, in bytes. before: PS_* bits of the fields
- * that can be before it. Each of these needs 8 bytes if the sample has it; the header has 8 bytes,
- * too. */
+ * that can be before it: each of them that the sample has needs 8 bytes, and the header of the
+ * record needs 8 bytes. */
 static size_t sample_offset(const struct prec *r, u64 before)
 {
 	return 8 + 8 * (size_t)__builtin_popcountll(r->have & before);
 }
 
-/* Overwrites addresses in a sample with 0 if their CPU mode is in the mask `hidden` (1 << enum
- * pmode). Does the same with the fields of a tracepoint. at: the copy of the sample in the
- * buffer. */
+/* Overwrites the addresses in a sample, also those of the call chain, with 0 if their CPU mode is
+ * in the mask `hidden` (1 << enum pmode). Does the same with the fields of a tracepoint, if the
+ * mode of the sample is in the mask. at: the copy of the sample in the output buffer. */
 static void hide_addresses(char *at, const struct prec *r, u32 hidden)
 {
 	struct str chain = r->chain;
@@ -133,8 +133,8 @@ static void hide_addresses(char *at, const struct prec *r, u32 hidden)
 			memset(at + (chain.p - r->raw.p) - sizeof(ip), 0, sizeof(ip));
 }
 
-/* Writes a perf record as the kernel made it, but with 0 in place of the addresses whose CPU mode
- * is in the mask `hidden` (1 << enum pmode). */
+/* Writes a perf record as the kernel made it, but with 0 in place of the addresses and tracepoint
+ * fields of a sample whose CPU mode is in the mask `hidden` (1 << enum pmode). */
 void perfdata_record(struct perfdata *d, const struct prec *r, u32 hidden)
 {
 	size_t n = str_len(r->raw);
@@ -322,7 +322,8 @@ static void put_events(struct perfdata *d)
 	}
 }
 
-/* Overwrites the file with the contents of the buffer, from offset `at` on. */
+/* Overwrites the perf.data file with the contents of the buffer d->b, from offset `at` of the file
+ * on. */
 static void patch(struct perfdata *d, u64 at)
 {
 	long r = d->error ? 0 : d->patch(at, d->b.p, d->b.n);

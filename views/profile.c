@@ -18,10 +18,10 @@ enum {
 
 struct row {
 	struct profrow r;
-	u32 hash, next;    /* next: index of the next row in the same hash bucket, plus 1 */
-	/* Two arrays of the table are stored in its rows and are not about the profile row: bucket
-	 * of row i is the index, plus 1, of the first row in hash bucket i; order of row i is the
-	 * index of the row at position i after sorting. */
+	u32 hash, next; /* next: index, plus 1, of the next row in the same hash bucket; 0: none */
+	/* Two arrays of the table, whose elements are stored in its rows: element i is in row i,
+	 * but is not about the profile row i. bucket: index, plus 1, of the first row in hash
+	 * bucket i; 0: none. order: index of the row at position i after sorting. */
 	u32 bucket, order;
 };
 
@@ -78,8 +78,8 @@ static void row_link(u8 table, u32 i)
 	*bucket = i + 1;
 }
 
-/* Sets the number of hash buckets of a table to its number of allocated rows, and adds all rows to
- * the buckets again. */
+/* Sets the number of hash buckets of a table to its number of allocated rows, and puts all rows
+ * into the buckets again. */
 static void buckets_grow(u8 table)
 {
 	for (u32 i = 0; i < prof.nbuckets[table]; i++)
@@ -91,8 +91,8 @@ static void buckets_grow(u8 table)
 
 static struct row *row_add(u8 table, const struct profrow *r, u32 hash)
 {
-	/* Task names and stacks are copied. The names of symbols and modules stay valid without a
-	 * copy: the caller of profile_add() guarantees that. */
+	/* Task names and stacks are copied into prof.text. The names of symbols and modules are not
+	 * copied: the caller of profile_add() guarantees that they stay valid. */
 	size_t n = table == PROF_COMM || table == PROF_STACK ? str_len(r->name) : 0;
 	struct row *x;
 

@@ -2,8 +2,9 @@
  * calls. SPDX-License-Identifier: MIT */
 #include "views/views.h"
 
-/* *_AT: screen column at which a number or name starts; *_WIDTH: width of a number in screen
- * columns. WIDE: minimum width of a screen on which the module is shown, too. */
+/* SHARE_AT, SAMPLES_AT, NAME_AT: screen columns at which the share, the number of samples and the
+ * name start; SHARE_WIDTH, SAMPLES_WIDTH: widths of the two numbers in screen columns. WIDE:
+ * minimum width of a screen on which the module is shown, too. */
 enum { SHARE_AT = 0, SHARE_WIDTH = 7, SAMPLES_AT = 8, SAMPLES_WIDTH = 10, NAME_AT = 20, WIDE = 60 };
 
 static void put_right(struct screen *s, int row, int at, int width, struct str number)
@@ -75,8 +76,9 @@ static void draw_head(struct screen *s, const struct profhead *h)
 	screen_put(s, 0, 0, s->cols, REVERSE, str_of(b.p, b.n));
 }
 
-/* Draws a frame: the title and the tables in the mask `tables` (1 << enum proftable), all with the
- * same number of screen rows. top: maximum number of rows shown of each table; 0: no limit. */
+/* Draws a frame of the screen: the title and the profile tables in the mask `tables` (1 << enum
+ * proftable), all with the same number of screen rows. top: maximum number of rows shown of each
+ * table; 0: no limit. */
 void profile_draw(struct screen *s, const struct profhead *h, u8 tables, u64 top)
 {
 	int n = 0, row = 1, high;

@@ -7,16 +7,16 @@
 
 enum { MICROS = 1000000, PERCENT = 100, PER_SECOND = 1000000000 };
 
-/* Key of a generic perf event: its PERF_TYPE_* and its config. */
+/* Key of a generic perf event: one number made of its type (PERF_TYPE_*) and its config. */
 #define KEY(type, config) ((u32)(type) << 24 | (config))
 #define HARD(config)      KEY(PT_HARDWARE, config)
 /* keys of PERF_TYPE_HW_CACHE events (linux/perf_event.h): reads of a cache, and read misses */
 #define READS(cache)      KEY(PT_HW_CACHE, cache)
 #define MISSES(cache)     KEY(PT_HW_CACHE, (cache) | 1 << 16)
 
-/* Keys in ratiorow that do not stand for a generic event. CLOCK and ELAPSED are used as the
- * denominator `by`: task-clock or cpu-clock, and the time of the measurement. ANY is used as the
- * numerator `of`: any event. */
+/* Keys in ratiorow that are not the key of one event. As the denominator `by`: CLOCK is the count
+ * of task-clock or cpu-clock, ELAPSED is the time that the measurement took. As the numerator `of`:
+ * ANY is the count of any event. */
 enum { CLOCK = KEY(PT_SOFTWARE, 0xfffffe), ELAPSED, ANY };
 /* PERF_COUNT_HW_*, PERF_COUNT_SW_* and PERF_COUNT_HW_CACHE_* of linux/perf_event.h */
 enum { CYCLES, INSTRUCTIONS, REFERENCES, CACHE_MISSES, BRANCHES, BRANCH_MISSES,
@@ -25,8 +25,8 @@ enum { CPU_CLOCK, TASK_CLOCK };
 enum { L1D, L1I, LL, DTLB, ITLB };
 
 /* Ratios of the count of an event (`of`) to the count of another event (`by`). For an event, the
- * first row is used whose event `by` was counted, too. The words and the number of decimals are
- * those of perf 6.1, tools/perf/util/stat-shadow.c. */
+ * first row is used for which `by` was counted, too. The words and the number of decimals are those
+ * of perf 6.1, tools/perf/util/stat-shadow.c. */
 static const struct ratiorow {
 	u32 of, by;
 	u32 times; /* factor by which the ratio is multiplied: 1, PERCENT or PER_SECOND */
@@ -52,7 +52,7 @@ static const struct ratiorow {
 static u32 event_key(const struct event *ev)
 {
 	/* On machines with several kinds of CPUs, the high 32 bits of config select the PMU
-	 * (PERF_PMU_TYPE_SHIFT); they are not part of the key. */
+	 * (PERF_PMU_TYPE_SHIFT). Only the low 32 bits are a part of the key. */
 	u32 config = (u32)ev->config[0];
 
 	return ev->virt || ev->type > PT_HW_CACHE || config > 0xffffff ? ANY :
@@ -133,8 +133,8 @@ bool ratio_find(const struct entity *e, struct ratio *x)
 }
 
 /* Stores in *x the stalled cycles per instruction if e is the row of the event instructions: the
- * larger of the cycles stalled in the frontend and in the backend. Returns false if there are
- * none. */
+ * cycles stalled in the frontend or in the backend, of which the larger count is used, divided by
+ * the instructions. Returns false if e is another row, or if no stalled cycles were counted. */
 bool ratio_stalls(const struct entity *e, struct ratio *x)
 {
 	const struct evrow *r = (const struct evrow *)(const void *)e;
@@ -150,8 +150,8 @@ bool ratio_stalls(const struct entity *e, struct ratio *x)
 	return (front || back) && x->micros != UINT64_MAX;
 }
 
-/* Writes a ratio: the number, rounded as in perf; the text `between`; and the words for its
- * unit. */
+/* Writes a ratio: its number, rounded as in perf; the text `between`; and the words that name its
+ * unit, such as "insn per cycle". */
 void put_ratio(struct buf *b, const struct ratio *x, const char *between)
 {
 	static const u32 tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
@@ -168,8 +168,8 @@ void put_ratio(struct buf *b, const struct ratio *x, const char *between)
 	put_z(b, x->words);
 }
 
-/* Writes a time in seconds with nine decimals, right-aligned in a column of 18 characters, as perf
- * does, and then the words. */
+/* Writes a time of `ns` nanoseconds in seconds with nine decimals, right-aligned in a column of 18
+ * characters as perf does, and then the text `words`. */
 static void put_seconds(struct buf *b, u64 ns, const char *words)
 {
 	enum { WIDTH = 18 };

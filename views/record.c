@@ -64,8 +64,8 @@ _Static_assert((int)L_FACT + RUN_FACTS <= UINT8_MAX, "a column's id is a byte");
 #define LIVE  (W_DEVICE | W_CLIENT | W_CGROUP | W_PROCESS)
 #define BOTH  (W_LIVE | W_RAW)
 
-/* The description of a column, which -f help and the formats of metrics.c show. Builds without
- * these features have empty descriptions. */
+/* WHAT(text): the description of a column, which -f help and the formats of metrics.c show. It is
+ * empty in a build that has neither of these two features. */
 #if HAS(help) || HAS(metrics)
 #define WHAT(text) text
 #else
@@ -492,7 +492,8 @@ static struct field *field_init(struct record *r, const struct column *c, struct
 
 	f->col = c;
 	f->inst = inst;
-	/* set member by member: assigning the struct would be a loop over 64 bytes */
+	/* The members of f->v are set one by one: the assignment of a whole struct would be
+	 * compiled to a loop over 64 bytes. */
 	f->v.type = V_NULL;
 	f->v.unit = f->v.point = 0;
 	f->v.neg = f->empty = false;
@@ -614,15 +615,16 @@ static struct buf text_room(struct record *r)
 	return (struct buf){ .p = r->text + r->text_n, .cap = REC_TEXT - r->text_n };
 }
 
-/* Adds the text in b, a buffer from text_room(), to the texts of the record and returns it. */
+/* Keeps the text in b, a buffer from text_room(), as one of the texts of the record, and returns
+ * it. */
 static struct str text_append(struct record *r, const struct buf *b)
 {
 	r->text_n += b->n;
 	return (struct str){ b->p, b->p + b->n };
 }
 
-/* Copies a text of the registry, which text_put() has stored under this number, into the texts of
- * the record. Returns the copy; a NULL text for NONE. */
+/* Copies the text with the number `text` of the registry, see text_put(), into the texts of the
+ * record. Returns the copy; a NULL text if the number is NONE. */
 SHARED static struct str text_load(struct record *r, u32 text)
 {
 	struct buf b = text_room(r);
@@ -852,8 +854,8 @@ static const struct evrow *row_of(const struct entity *e)
 }
 
 /* Stores in *v one number of the site at which an event was counted: a CPU, core, PID or the like.
- * A number below `least` means that the event was counted on all CPUs, cores or PIDs: *v stays
- * null. */
+ * n: the number; if it is below `least`, the event was counted on all CPUs, cores or PIDs, and *v
+ * stays null. */
 static void set_site(struct val *v, i64 n, i64 least)
 {
 	set_known(v, n >= least, (u64)n);
@@ -1090,8 +1092,8 @@ static void profile_field(struct val *v, struct record *r, u8 id)
 			set_hex(v, r, p->row->ip);
 		return;
 	default:
-		/* Rounded to nearest, because the sum of all rows would be below 100 % if each were
-		 * rounded down. */
+		/* The share of a row is rounded to nearest: if all shares were rounded down, their
+		 * sum would be below 100 %. */
 		set_int(v, (muldiv(p->row->period, 200000, profile_sums.period[p->table]) + 1) / 2,
 			U_PERCENT);
 	}
@@ -1218,8 +1220,8 @@ static void oa_freq(struct val *v, const struct oarow *w)
 		set_int(v, muldiv(w->slots[OA_CLOCK], w->ts_hz, w->slots[OA_TIME]), U_HZ);
 }
 
-/* Stores in *v a field of the OA report's header. For a sum of reports, only the timestamp is
- * known. */
+/* Stores in *v a field of the OA report's header. For a sum of several reports, only the timestamp
+ * is known; other fields stay null. */
 static void oahead_field(struct val *v, const struct oarow *w, u8 id)
 {
 	const struct oareport *h = w->head;
@@ -1267,11 +1269,12 @@ static u64 to_micros(double part)
 	double near = part * 1e6, over = near - (double)(i64)near, high, beyond;
 	u64 n = (u64)(i64)near, bits;
 
-	if (over < 0.499999 || over > 0.500001) /* the product has an error of less than 10^-6 */
+	/* the rounding error of the product part * 10^6 is below 10^-6 */
+	if (over < 0.499999 || over > 0.500001)
 		return n + (over > 0.5);
-	/* The product is near n + 0.5. The high and the low bits of part are multiplied separately:
-	 * both products fit exactly into doubles, and the high product is so close to n + 0.5 that
-	 * their difference is exact. */
+	/* The product part * 10^6 is near n + 0.5. The high and the low bits of part are multiplied
+	 * by 10^6 separately: both products fit exactly into doubles, and the product of the high
+	 * bits is so close to n + 0.5 that their difference is exact. */
 	memcpy(&bits, &part, sizeof(bits));
 	bits &= ~UINT64_C(0x7ffffff);
 	memcpy(&high, &bits, sizeof(high));
@@ -1408,7 +1411,8 @@ static void stall_field(struct val *v, struct record *r, u8 id)
 		if (w->has_ip)
 			set_hex(v, r, w->ip);
 		return;
-	default: /* *v stays null if the GPU does not count this stall reason on its own */
+	/* an EU stall reason; *v stays null if the GPU does not count this reason on its own */
+	default:
 		set_known(v, w->format->at[id - L_STALL], w->counts[id - L_STALL]);
 	}
 }
@@ -1437,11 +1441,12 @@ static void set_limit(struct val *v, i64 n)
 		set_signed(v, n, U_NONE);
 }
 
-/* Stores in *v the factor 100 / max, computed as a C float. It gets nine digits, the minimum to
- * distinguish all floats. */
+/* Stores in *v the factor 100 / max that converts the value of a named counter to per cent of its
+ * maximum, computed as a C float. It gets nine digits, the minimum to distinguish all floats. */
 static void set_scale(struct val *v, i64 max)
 {
-	/* The cast to float is needed because an i387 FPU computes with more bits. */
+	/* The cast to float is needed because an i387 FPU computes with more bits than a float
+	 * has. */
 	double d = (double)(float)(100.0f / (float)max);
 
 	if (max <= 0 || max == INT64_MAX)
@@ -1503,8 +1508,8 @@ static void add_picked(struct record *r, const struct column *c)
 		if (!f || !k)
 			continue;
 		set_signed(&f->v, k->value, unit_find(k->unit));
-		/* The unit is set even if the value is unknown, because it determines the width of
-		 * the column. */
+		/* The unit of the field is set even if its value is unknown, because the unit
+		 * determines the width of the output column. */
 		f->v.type = is_measured(k) ? V_INT : V_NULL;
 	}
 }
@@ -1570,7 +1575,8 @@ static void run_field(struct val *v, struct record *r, u8 id)
 /* Functions that fill the fields of each kind of record, except the fields that all kinds have. */
 static const struct kind_ops {
 	void (*scalar)(struct val *v, struct record *r, u8 id);
-	/* adds the fields of a group or list; NULL if their values come from the registry */
+	/* adds the fields of groups with instances and of lists to a record of this kind; NULL:
+	 * add_inst() and add_list() add them, as for devices */
 	void (*many)(struct record *r, const struct column *c);
 	/* returns the text of the column instance of long CSV; NULL if the columns with W_ID are
 	 * enough to identify the entity */
@@ -1623,9 +1629,10 @@ static void scalar(struct val *v, struct record *r, const struct recopts *o, u8 
 	}
 }
 
-/* Stores in *v the value of one instance of an entity for the column with this id. Returns false if
- * the value is unknown. near: pointer to a counter of the instance, at which the search begins. If
- * that is the counter searched for, the pointer is moved to the next one. */
+/* Stores in *v the value of the instance `inst` of entity e for the column whose id is `id`.
+ * Returns false if the value is unknown. near: copy of a counter of the instance, at which the
+ * search begins. If it is the counter searched for, *near becomes the next counter of the
+ * entity. */
 static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counter *near,
 			  const struct recopts *o, u64 *v)
 {
@@ -1648,8 +1655,8 @@ static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counte
 			return true;
 		if (!reg_rate(e, id == D_POWER ? D_ENERGY : D_FREQ_SPENT, inst, &d, &dt))
 			return false;
-		/* d is in uJ, or in kHz x ms (cycles), and dt in ns: the quotient is converted to
-		 * uW or Hz */
+		/* d is the increase of the energy in uJ, or of the cycles in kHz x ms, and dt the
+		 * time in ns: d * 10^9 / dt is in uW or in Hz */
 		*v = muldiv(d, 1000000000, dt);
 		return true;
 	default:
@@ -1711,7 +1718,8 @@ static void add_instance(struct record *r, const struct counter *k, const struct
 		if (!p->wanted[m])
 			continue;
 		known = counter_value(r->e, c->id, inst, &near, o, &v);
-		/* A record of a parsed fdinfo file has only the memory keys that the file has. */
+		/* The record of a parsed fdinfo file has no field for a memory key that the file
+		 * does not have. */
 		if (known || !(c->when & W_SPARSE || (r->kind == K_FDINFO && is_region(c->id))))
 			add_counter(r, c, name, known, v);
 	}
@@ -1720,7 +1728,8 @@ static void add_instance(struct record *r, const struct counter *k, const struct
 static void add_group(struct record *r, const struct plan *p, const struct part *t,
 		      const struct recopts *o)
 {
-	/* marks[i] == mark if instance i was already added to the group */
+	/* mark: number of the current call of add_group(); marks[i] is equal to it if the call has
+	 * already added instance i */
 	static u32 marks[MAX_INSTANCES], mark;
 	const struct column *c = columns + t->from, *end = columns + t->to;
 	enum desc_class class = t->class;
@@ -1831,7 +1840,8 @@ static void add_list(struct record *r, const struct entity *e, const struct colu
 		add_throttle(r, c, e);
 }
 
-/* Removes the field with this instance. Searches the fields from r->f[from] to the last one. */
+/* Removes the first field with the instance `inst`, among the fields from r->f[from] to the last
+ * one. */
 static void inst_remove(struct record *r, size_t from, struct str inst)
 {
 	for (size_t i = from; i < r->n; i++)
@@ -1841,11 +1851,12 @@ static void inst_remove(struct record *r, size_t from, struct str inst)
 		}
 }
 
-/* maximum number of fields made from the lines of a text; drivers have up to 6 */
+/* maximum number of fields that add_lines() makes of the lines of one text; the texts of drivers
+ * have up to 6 lines */
 enum { MAX_OTHER = 512 };
 
-/* Adds a field for each line "key:value" of a text in the registry. lines: number of the text, see
- * text_put(). */
+/* Adds a field for each line "key:value" of a text in the registry, with the key as instance.
+ * lines: number of the text, see text_put(). */
 static void add_lines(struct record *r, const struct column *c, u32 lines)
 {
 	struct str text = text_load(r, lines), line, key;
@@ -1970,14 +1981,15 @@ static bool is_member(struct str group, struct str p)
 
 /* Returns whether the patterns passed to record_select() may match fields of the column. Instances
  * are not known yet, so a pattern selects a whole group, or one member of the group for all
- * instances. Columns of OA counters and named counters are always selected, because their patterns
- * may be an instance without the group. */
+ * instances. Columns of OA counters and named counters are always selected, because a pattern for
+ * them may be the name of the counter without the group. */
 static bool is_selected(const struct column *c, u8 kind)
 {
 	bool is = (selection.n == 0 && selection.when == 0) || selection.kind != kind ||
 		  c->id == L_OA_COUNTERS || c->id == L_COUNTERS ||
 		  c->when & selection.when ||
-		  /* L_CPU_TIME is always selected: timelines use it as the time of the record */
+		  /* The column L_CPU_TIME is always selected, because the formats of timeline.c use
+		   * it as the time of the record. */
 		  c->id == L_CPU_TIME;
 
 	for (size_t i = 0; i < selection.n && !is; i++) {
@@ -2287,7 +2299,8 @@ void pattern_nearest(struct nearest *n, u8 kind)
 void field_name(struct buf *b, const char *dev, const struct field *f)
 {
 	const struct column *c = f->col;
-	/* true: the field is of an engine or memory region, and the group is not written */
+	/* true: the field belongs to an engine or a memory region, so that the name of the group is
+	 * left out */
 	bool spread = c->shape == S_BOTH && strcmp(c->group, "freq") != 0;
 	const struct str parts[] = { str_z(spread ? "" : c->group), f->inst,
 				     str_z(c->id == L_ENGINE_BUSY ? "" : c->member) };

@@ -8,19 +8,23 @@
 
 enum {
 	REPEATS = 512, /* number of samples in the cache, which needs 600 KB */
-	/* maximum size of a perf record in words of 8 bytes: enough for 20 callers */
+	/* maximum size of a perf record that is cached, in words of 8 bytes: enough for 20
+	 * callers */
 	REPEAT_WORDS = 32,
-	/* maximum size in bytes of a sample's text; in long CSV it has 600 to 800 bytes */
+	/* maximum size in bytes of a sample's text that is cached; in long CSV a sample has 600 to
+	 * 800 bytes */
 	REPEAT_TEXT = 900,
-	/* maximum number of places in a sample's text that have its time; in long CSV, each line
-	 * has one */
+	/* maximum number of places at which the text of a sample has its time; in long CSV, each
+	 * line has the time once */
 	REPEAT_TIMES = 16,
 	MAX_TIME = 24,     /* maximum length of a time as text, in bytes */
 };
 
 struct repeat {
 	u64 words[REPEAT_WORDS];
-	u32 nwords, run; /* run: value of repeats.run when the result was stored; 0: no result */
+	/* run: value of repeats.run when the text or the profile rows were stored; 0: none are
+	 * stored */
+	u32 nwords, run;
 	struct profrow *rows[PROF_TABLES];
 	u64 period;
 	u32 text_n, ntimes, time_n;
@@ -30,8 +34,8 @@ struct repeat {
 
 static struct {
 	struct repeat *rows;
-	/* number that repeats_forget() increases; a result that was stored with another number is
-	 * invalid */
+	/* number that repeats_forget() increases; a text or profile rows that were stored with an
+	 * earlier number are invalid */
 	u32 run;
 	struct table table;
 } repeats = {
@@ -39,8 +43,9 @@ static struct {
 	.table = TABLE_ROW(repeats.rows, REPEATS, 16, "samples that are repeated"),
 };
 
-/* Invalidates the results of all samples. Called when the names of tasks or the maps of processes
- * have changed, since the same sample may then have another result. */
+/* Invalidates the stored texts and profile rows of all samples. Called when the names of tasks or
+ * the maps of processes have changed: the same sample may now have another text or belong to other
+ * rows. */
 void repeats_forget(void)
 {
 	repeats.run++;
@@ -54,11 +59,11 @@ static u64 word_at(struct str rec, u32 i)
 	return v;
 }
 
-/* Returns the row of the cache for a sample that has occurred before. The caller then uses
- * repeat_put_text() or repeat_sum(). If these return false, it stores the result with
- * repeat_fill_text() or repeat_fill_row(). Returns NULL if the sample is new (its result can be
- * stored when it occurs again), if it is too long, or if there is no memory. ignored: bit i is set
- * if word i of the record may differ. */
+/* Returns the row of the cache for a perf record (rec) that has occurred before. The caller then
+ * uses repeat_put_text() or repeat_sum(). If these return false, the caller stores the text with
+ * repeat_fill_text(), or the profile rows with repeat_fill_row(). Returns NULL if the record is new
+ * (then it gets a row for its next occurrence), if it is too long, or if there is no memory.
+ * ignored: bit i is set if word i of the record may differ. */
 struct repeat *repeat_of(struct str rec, u64 ignored)
 {
 	u32 n = (u32)(str_len(rec) / 8), i = 0;
@@ -67,12 +72,12 @@ struct repeat *repeat_of(struct str rec, u64 ignored)
 
 	if (!repeats.table.begun)
 		table_all(&repeats.table);
-	/* the record is too long, or there is no memory */
+	/* the record is longer than a row of the cache, or there is no memory for the cache */
 	if (n > REPEAT_WORDS || !repeats.table.ready)
 		return NULL;
 	for (; i < n; i++)
 		if (!(ignored >> i & 1))
-			/* the factor is a constant of MurmurHash3's fmix64 */
+			/* this factor of the hash function is a constant of MurmurHash3's fmix64 */
 			hash = (hash ^ hash >> 29 ^ word_at(rec, i)) * 0xff51afd7ed558ccd;
 	to = &repeats.rows[(hash >> 32) % repeats.table.ready];
 	for (i = 0; i < n && (ignored >> i & 1 || to->words[i] == word_at(rec, i)); i++)
@@ -89,9 +94,9 @@ struct repeat *repeat_of(struct str rec, u64 ignored)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* True if the digits at `at` are the field "time" of the record, and not a part of another field:
- * they are at the start of a line (the first cell of CSV) or after "time": (JSON). A text in JSON
- * cannot contain "time":, since its quotation marks have backslashes. */
+/* True if the digits at the position `at` of a record's text are its field "time", and not a part
+ * of another field: they are at the start of a line (the first cell of CSV) or after "time":
+ * (JSON). A text in JSON cannot contain "time":, since its quotation marks have backslashes. */
 static bool is_time_field(struct str text, const char *at)
 {
 	struct str before = { text.p, at };
@@ -102,8 +107,8 @@ static bool is_time_field(struct str text, const char *at)
 		memcmp(at - str_len(member), member.p, str_len(member)) == 0);
 }
 
-/* Writes a time, which is in us, like put_number(): in seconds with six decimals, at least 8 bytes.
- * Returns the length; 0 if it is longer than MAX_TIME. */
+/* Writes a time, given in us, to the buffer `to` as put_number() does: in seconds with six
+ * decimals, at least 8 bytes. Returns the length in bytes; 0 if it is above MAX_TIME. */
 static size_t time_put(char *to, i64 time_us)
 {
 	struct buf b = { .p = to, .cap = MAX_TIME };
@@ -112,9 +117,9 @@ static size_t time_put(char *to, i64 time_us)
 	return b.full ? 0 : b.n;
 }
 
-/* Stores the text of a record in the cache, and the offsets at which it contains the record's time.
- * time_us: the time; -1 if the text has no time. Stores nothing if the digits of the time are also
- * a part of another field. */
+/* Stores the text of a perf sample's record in the cache, and the offsets at which the text has the
+ * time of the record. time_us: this time in us; -1 if the text has none. Stores nothing if the text
+ * is too long, or if the digits of the time are also a part of another field. */
 void repeat_fill_text(struct repeat *to, struct str text, i64 time_us)
 {
 	char now[MAX_TIME];
@@ -137,7 +142,8 @@ void repeat_fill_text(struct repeat *to, struct str text, i64 time_us)
 	to->run = repeats.run;
 }
 
-/* Copies the text of a time, 8 to 24 bytes, as three words that may overlap: faster than a loop. */
+/* Copies the text of a time, n bytes (8 to 24), as three words of 8 bytes that may overlap: faster
+ * than a loop. */
 static void time_copy(char *to, const char *now, size_t n)
 {
 	size_t mid = n < 16 ? n - 8 : 8;
@@ -147,8 +153,9 @@ static void time_copy(char *to, const char *now, size_t n)
 	memcpy(to + n - 8, now + n - 8, 8);
 }
 
-/* Appends the stored text of a sample, with the time replaced by time_us. Returns false if no text
- * is stored, or if the new time has another length. */
+/* Appends the stored text of a sample to b, with the time replaced by time_us, which is in us.
+ * Returns false and appends nothing if no valid text is stored, if the text does not fit in b, or
+ * if the new time has another length. */
 bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us)
 {
 	char now[MAX_TIME];
@@ -168,7 +175,7 @@ bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us)
 /* --- sums ------------------------------------------------------------------------------------- */
 
 /* Stores in the cache the row of a profile table to which a sample was added. row: NULL if the
- * table was full; then the cache is not used for this sample. */
+ * table was full; then the cache is not used for this sample. period: the period of the sample. */
 void repeat_fill_row(struct repeat *to, u8 table, struct profrow *row, u64 period)
 {
 	to->rows[table] = row;
@@ -176,8 +183,8 @@ void repeat_fill_row(struct repeat *to, u8 table, struct profrow *row, u64 perio
 	to->run = row ? repeats.run : 0;
 }
 
-/* Adds a sample to the rows of the profile that the cache has for it. period: 0 to use the period
- * of the earlier sample. Returns false if no rows are stored. */
+/* Adds a perf sample to the profile rows that the cache has stored for it. period: period of the
+ * sample; 0 to use the period of the earlier sample. Returns false if no valid rows are stored. */
 bool repeat_sum(const struct repeat *from, u64 period)
 {
 	if (from->run != repeats.run)

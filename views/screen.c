@@ -2,9 +2,9 @@
  * sequences, and parses keys. Pure: no system calls. SPDX-License-Identifier: MIT */
 #include "views/views.h"
 
-/* Bits of a cell of the grid: the character in the low bits, the style from bit CELL_STYLE on. TAIL
- * is the character of the second cell of a wide character. UNKNOWN is a row or column of the cursor
- * that is not known. */
+/* A cell of the grid is a number: the character in the low bits (CELL_CHAR), the style from bit
+ * CELL_STYLE on. TAIL is the character of the second cell of a wide character. UNKNOWN: the row or
+ * column of the terminal's cursor is not known. */
 enum { CELL_CHAR = 0x1fffff, CELL_STYLE = 21, TAIL = CELL_CHAR, UNKNOWN = -1 };
 
 /* --- width of a character on the screen ------------------------------------------------------- */
@@ -15,7 +15,8 @@ enum { W_ZERO, W_ONE, W_TWO, W_UNSURE };
  * W_UNSURE characters are shown as '?': terminals use different widths for scripts with joining or
  * stacking letters, and private characters have no defined width. */
 static const struct {
-	/* range of characters; if plane is 1, the numbers are in units of 16 characters */
+	/* first and last character of a range; if `plane` is 1, both numbers are in units of 16
+	 * characters */
 	u16 from, to;
 	u8 width, plane;
 } widths[] = {
@@ -77,8 +78,8 @@ static u8 char_width(u32 c)
 
 /* --- the grid --------------------------------------------------------------------------------- */
 
-/* Sets the size of the screen to that of the terminal, but at most to the size of the grid. The
- * next frame draws all cells. */
+/* Sets the size of the screen to that of the terminal, `rows` lines and `cols` columns, but at most
+ * to the size of the grid. The next frame draws all cells. */
 void screen_size(struct screen *s, size_t rows, size_t cols)
 {
 	s->rows = (u16)(rows < SCREEN_ROWS ? rows : SCREEN_ROWS);
@@ -110,8 +111,8 @@ static void put_cell(struct screen *s, int row, int col, u32 cell)
 	*c = cell;
 }
 
-/* Puts a character into a cell of the grid. The caller guarantees that it is one cell wide. A
- * position outside of the grid is ignored. */
+/* Puts a character of one cell, or a half of a wide character, into a cell of the grid. A position
+ * outside of the grid is ignored. */
 void screen_char(struct screen *s, int row, int col, u8 style, u32 c)
 {
 	if (row >= 0 && row < s->rows && col >= 0 && col < s->cols)
@@ -128,7 +129,8 @@ int screen_put(struct screen *s, int row, int col, int width, u8 style, struct s
 	int x = col, end = width < s->cols - col ? col + width : s->cols;
 
 	if (str_len(text) > (size_t)4 * SCREEN_COLS)
-		/* at most SCREEN_COLS characters of up to 4 bytes fit in a row */
+		/* The text is cut to the bytes that fit in a row: SCREEN_COLS characters of up to 4
+		 * bytes. */
 		text.e = text.p + (size_t)4 * SCREEN_COLS;
 	put_text(&b, text);
 	for (size_t at = 0, n; at < b.n; at += n) {
@@ -149,8 +151,8 @@ int screen_put(struct screen *s, int row, int col, int width, u8 style, struct s
 		screen_char(s, row, x++, style, c);
 		if (w == W_ONE)
 			continue;
-		/* if the first cell of a wide character is left of the screen, its second cell
-		 * becomes a blank */
+		/* if the first cell of a wide character is left of the screen, a blank is put into
+		 * its second cell */
 		screen_char(s, row, x, style, x > 0 ? TAIL : ' ');
 		x++;
 	}
@@ -178,7 +180,8 @@ static void put_csi(struct buf *b, int n, int m, char final)
 	put_c(b, final);
 }
 
-/* Writes the escape sequence SGR (ECMA-48), which sets the style. p: its n parameters. */
+/* Writes the escape sequence SGR (ECMA-48), which sets the style. p: the n parameters of the
+ * sequence. */
 static void put_sgr(struct buf *b, const u8 *p, size_t n)
 {
 	put_z(b, "\033[");
@@ -237,9 +240,9 @@ static void put_glyph(const struct screen *s, struct buf *b, struct pen *at, con
 
 	put_utf8(b, c);
 	at->col++;
-	/* The position of the cursor is treated as unknown after a character whose width differs
-	 * between fonts and terminals: all but U+0000 to U+02FF and U+2500 to U+25FF. It is also
-	 * unknown after the last column, where the cursor does not move. */
+	/* The position of the cursor is treated as unknown after a character that fonts and
+	 * terminals may draw with another width: all but U+0000 to U+02FF and U+2500 to U+25FF. It
+	 * is also unknown after the last column, where terminals do not move the cursor. */
 	if ((c >= 0x300 && (c < 0x2500 || c > 0x25ff)) || at->col >= s->cols)
 		at->col = UNKNOWN;
 }
@@ -320,7 +323,8 @@ enum { KS_GROUND, KS_ESC, KS_CSI, KS_PARAMS, KS_SS3, KS_LINUX };
  * unknown. */
 static u16 key_numbered(u8 n)
 {
-	/* element n: key of the escape sequence CSI n ~, as enum key - KEY_FIRST + 1; 0: unknown */
+	/* element n: the key of the escape sequence CSI n ~, stored as K(key) to fit in a byte; 0:
+	 * no key */
 	static const u8 keys[] = {
 #define K(key) ((key) - KEY_FIRST + 1)
 		[1] = K(KEY_HOME), [4] = K(KEY_END), K(KEY_PGUP), K(KEY_PGDN), K(KEY_HOME),
@@ -334,8 +338,8 @@ static u16 key_numbered(u8 n)
 
 static u16 key_final(u8 c)
 {
-	/* last byte of each key's escape sequence, in the order of enum key; \1: key without such a
-	 * sequence */
+	/* last byte of the escape sequence of each key from KEY_UP to KEY_F4, in the order of enum
+	 * key; \1: the sequence of the key ends in '~', see key_numbered() */
 	static const char letters[] = "ABCD" "H" "F" "\1\1" "PQRS";
 	const char *p = c >= 'A' ? strchr(letters, c) : NULL;
 

@@ -4,8 +4,8 @@
 #include "views/views.h"
 #include "sources/os/os.h"
 
-/* SLOTS: number of slots of the hash index. MAX_STATS: maximum number of rows, 3/4 of the slots,
- * because a fuller index is slow. */
+/* SLOTS: number of slots of the hash index. MAX_STATS: maximum number of rows (of stats[]), 3/4 of
+ * the slots, because a fuller index is slow. */
 enum { SLOTS = 1 << 16, MAX_STATS = 3 << 14 };
 
 struct stat_row {
@@ -16,9 +16,12 @@ struct stat_row {
 };
 
 static struct {
-	/* rows with the sum, minimum and maximum of one field; index 0 is not used */
+	/* array: each row has the sum, minimum and maximum of one field's values; index 0 is not
+	 * used */
 	struct stat_row *stats;
-	u16 *rows; /* hash index: for each slot an index in stats[], or 0 if the slot is free */
+	/* hash index: each slot has the index in stats[] of the row of a field, or 0 if the slot is
+	 * free */
+	u16 *rows;
 	size_t nstats;
 } sums;
 static struct {
@@ -48,8 +51,8 @@ static bool is_measured(const struct field *f)
 	return f->v.type == V_INT && f->v.n <= INT64_MAX / (1 << 20) && has_mean(f->col);
 }
 
-/* Returns the slot of the hash index for a field: the slot that has the field's row, or a free slot
- * if the field has no row. */
+/* Returns the slot of the hash index for a field of entity e: the slot that has the field's row, or
+ * a free slot if the field has no row yet. */
 static u16 *slot_find(const struct entity *e, const struct field *f)
 {
 	size_t h = e->serial * (size_t)2654435761u + (size_t)(f->col - columns) * 131 +

@@ -10,8 +10,8 @@ enum {
 	/* maximum number of slots on the time axis; if more are needed, slots are merged until each
 	 * is as wide as a pixel */
 	SLOTS = 2 * PLOT_W,
-	/* maximum number of lines in all panels: 8 lines in 8 panels for each of 8 GPUs; a line
-	 * needs 10 KiB */
+	/* maximum number of lines in all panels together: 8 lines in 8 panels for each of 8 GPUs;
+	 * the values of a line need 10 KiB */
 	MAX_SERIES = 512,
 	MAX_PANELS = 96, /* maximum number of panels: 96 panels are a picture 12 000 pixels high */
 	/* maximum number of lines shown in a panel: more colours would be hard to distinguish */
@@ -23,8 +23,8 @@ enum {
 	LEGEND = LEFT + PLOT_W + 14, NAMES = 198, NUMBER = 48,
 	WIDTH = LEGEND + 20 + NAMES + 3 * NUMBER + 14,
 	ROW = 16,
-	/* maximum number of slots after merging; if more are left, slots before and after a gap in
-	 * time are merged, too */
+	/* maximum number of slots that remain after merging. At first, slots before and after a gap
+	 * in time are not merged with each other; if more than MAX_KEPT slots remain, they are. */
 	MAX_KEPT = SLOTS * 3 / 4,
 };
 
@@ -33,7 +33,7 @@ enum {
 /* Fields that are drawn without -f, in the order of their panels. Fields with the same title
  * share a panel. */
 static const struct drawn {
-	/* what: text at the end of a line's name, after the instance; NULL: none */
+	/* what: text at the end of the name of a line, after the instance; NULL: none */
 	const char *field, *title, *what;
 	/* bits W_*: kinds of records for which the field is drawn; 0: all kinds */
 	u16 kinds;
@@ -58,15 +58,16 @@ static const struct drawn {
 	{ "counter", NULL, NULL, W_OA | W_COUNTERS, true },
 };
 
-/* A panel: a chart with several lines. Its values are stored as whole numbers of 2^shift/10^point
- * of the unit. At first, point is the number of decimals of the unit. If a value is too large,
- * point is decreased, and after that shift is increased. */
+/* A panel: a chart with several lines. The values of its lines are stored as whole numbers of
+ * 2^shift/10^point of the unit. At first, `point` is the number of decimals of the unit and `shift`
+ * is 0. A value above MAX_FIXED decreases `point`; a number that does not fit in 32 bits increases
+ * `shift`. */
 struct panel {
 	u64 key, dev;
 	size_t rank; /* sort key of panels: first by device, then by quantity */
 	const struct column *col;
 	u8 point, shift;
-	bool fine; /* true if a value was not a whole number of the unit */
+	bool fine; /* true if the panel has a value that is not a whole number of the unit */
 	char title[2 * LABEL], unit[LABEL];
 	u8 title_n, unit_n;
 	struct series *shown[SHOWN];
@@ -78,7 +79,9 @@ struct panel {
 /* The values of one line in a panel. */
 struct series {
 	u64 key, sample; /* sample: number of the last sample with a value of this line */
-	u64 entity; /* hash that identifies the client, process or other entity in all panels */
+	/* hash of the texts that identify the client, process or other entity; the same in all
+	 * panels */
+	u64 entity;
 	struct panel *panel;
 	size_t from, to;
 	i64 sum, n;
@@ -98,14 +101,17 @@ struct slot {
 };
 
 static struct {
-	size_t n; /* number of slots in use */
-	/* In us. first, last: times of the first and last sample as in the records, negative if
-	 * unknown; step: time between the last two samples; end: length of the time axis. */
+	size_t n; /* number of slots of the time axis in use */
+	/* All in us. first, last: times of the first and the last sample as in the records,
+	 * negative if unknown; step: time between the last two samples; end: time of the last
+	 * sample on the time axis, which starts at 0. */
 	i64 first, last, step, end;
-	/* width of a slot in us, after slots were merged; 0: each sample has its own slot */
+	/* width of a slot in us after slots were merged; 0 before: each sample has a slot of its
+	 * own */
 	i64 width;
-	/* samples: number of samples; went_back: how often the clock went back; dropped: number of
-	 * values that were too large, or for which no panel or line was free */
+	/* samples: number of samples; went_back: number of times that the clock went back; dropped:
+	 * number of values that were too large, or for which no panel or line was free, even if
+	 * they replaced another line */
 	u64 samples, went_back, dropped;
 	/* any: there was at least one sample; counted: the records have no times, so samples are
 	 * drawn at distances of 1 s */
@@ -170,9 +176,9 @@ static void series_merge_slots(struct series *s, const u16 *to)
 	s->to = to[s->to];
 }
 
-/* Merges slots of the time axis, so that each slot is as wide as a pixel. gaps: true to keep slots
- * before and after a gap in time apart; if more than MAX_KEPT slots are left, they are merged,
- * too. */
+/* Merges slots of the time axis, so that each slot is as wide as a pixel. gaps: true to keep the
+ * slots before and after a gap in time apart; if more than MAX_KEPT slots are left then, merges
+ * these, too. */
 static void widen_slots(bool gaps)
 {
 	static u16 to[SLOTS];
@@ -250,7 +256,8 @@ void svg_begin(i64 time, i64 dt)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Adds a text to a hash, and a value that marks the end of the text. */
+/* Continues the hash h with a text and with a value that marks the end of the text, and returns the
+ * new hash. */
 static u64 text_hash(u64 h, struct str s)
 {
 	return (hash64_more(h, s) ^ 0x1ff) * HASH64_PRIME;
@@ -433,9 +440,9 @@ static void panel_divide(const struct panel *p, i32 by)
 	}
 }
 
-/* Stores in *to the value v, as a whole number in the panel's scaling (point and shift). If v is
- * too large, first changes the scaling and all values that the panel has. Returns false if v is too
- * large for any scaling. */
+/* Stores in *to the value v as a whole number in the panel's scaling (`point` and `shift`). If v is
+ * too large for it, first changes the scaling, and with it all values that the panel already has.
+ * Returns false if v is too large for any scaling. */
 static bool panel_fit(struct panel *p, const struct val *v, i32 *to)
 {
 	i64 x;
@@ -452,9 +459,9 @@ static bool panel_fit(struct panel *p, const struct val *v, i32 *to)
 	return true;
 }
 
-/* Returns memory for a new line (series) of panel p, whose first value is v. If the table is full,
- * returns the line of this panel with the smallest sum, to be replaced, provided that this sum is
- * smaller than v; otherwise NULL. */
+/* Returns memory for a new line (series) of panel p, whose first value is v. If the table of lines
+ * is full, returns the line of this panel with the smallest sum, which the caller replaces,
+ * provided that this sum is smaller than v; otherwise NULL. */
 static struct series *series_new(const struct panel *p, i32 v)
 {
 	struct series *least = NULL;
@@ -547,8 +554,8 @@ static struct str separate_name(const struct plotids *id, const struct column *c
 			     id->text[ID_NAME] : inst, name);
 }
 
-/* Sets the unit of the panel to which the previous value was added, if the record has a unit. This
- * is not a part of svg_put(), because rows of long CSV have the unit after the value. */
+/* Sets the unit of the panel to which svg_put() added the last value, if the record has a unit.
+ * This is a function of its own, because rows of long CSV have the unit after the value. */
 void svg_unit(struct str unit)
 {
 	struct panel *p = drawing.last_panel;
@@ -556,7 +563,8 @@ void svg_unit(struct str unit)
 
 	if (!p || p->unit_n || !unit.p)
 		return;
-	/* forget the panel: the next unit may belong to a value that is not drawn */
+	/* forget the panel: the next unit may belong to a value that is not drawn, and must not
+	 * change it */
 	drawing.last_panel = NULL;
 	b.p = p->unit;
 	put_clean(&b, unit);
@@ -607,7 +615,7 @@ void svg_put(const struct plotids *id, const struct column *c, struct str inst, 
 		drawing.last_series = s;
 	}
 	if (axis.last < 0 && s->sample == axis.samples && s->n)
-		/* records without times: another value for the same line begins a new sample */
+		/* records without times: a second value for the same line begins a new sample */
 		sample_begin(-1);
 	series_put(s, n);
 	svg_unit(id->text[ID_UNIT]);
@@ -655,14 +663,14 @@ void svg_record(struct out *o, struct buf *b, const struct record *r)
 /* Scale of the vertical axis of a panel. Values are in 10^-point of the unit. */
 struct scale {
 	i64 bottom, top, step;
-	u64 div; /* value, in 10^-point of the unit, that is written as 1 at the axis */
+	u64 div; /* value, in 10^-point of the unit, for which the axis has the number 1 */
 	u8 digits;               /* number of decimals of the numbers at the axis */
 	const char *lead, *unit; /* prefix and unit, such as "G" and "Hz" */
 };
 
-/* Returns the step between two grid lines of a scale, so that the range has at most four steps. The
- * step is 1, 2, 2.5 or 5 times a power of ten, times `least`, the smallest step; for bytes it is
- * `least` times a power of two. */
+/* Returns the distance between two grid lines, so that there are at most four such steps in
+ * `range`. The step is 1, 2, 2.5 or 5 times a power of ten, times `least`, the smallest step; for
+ * bytes it is `least` times a power of two. */
 static i64 nice_step(i64 range, bool bytes, i64 least)
 {
 	static const u8 steps[] = { 10, 20, 25, 50 };
@@ -702,8 +710,9 @@ static void scale_unit(struct scale *s, u8 unit)
 		  unit == U_RATE ? "B/s" :
 		  unit == U_CELSIUS ? "\xc2\xb0" "C" :
 		  unit == U_NS ? "s" : units[unit].name;
-	/* from: the first prefix is used for values from base * from on. A unit without SI prefixes
-	 * uses "thousand" from 100 thousand on, and 25 000 is written in full. */
+	/* The first prefix is used for values of at least `base * from`. from is 1, but 100 for a
+	 * unit without SI prefixes: 25 000 is written in full, and "thousand" is used from 100
+	 * thousand on. */
 	for (; i + 1 < LEN(leads[0]) && high / s->div >= base * from; i++) {
 		s->div *= base;
 		from = 1;
@@ -758,7 +767,7 @@ static void put_short(struct buf *b, i64 v, u64 div)
 
 /* --- SVG text of the picture ------------------------------------------------------------------ */
 
-/* Writes a text in which each '%' is replaced by the next number of n[]. */
+/* Writes `text`, in which each '%' is replaced by the next number of n[]. */
 static void put_numbered(struct buf *b, const char *text, const i64 *n)
 {
 	for (; *text; text++) {
@@ -784,7 +793,8 @@ static void put_xml(struct buf *b, struct str s, size_t room)
 	while (s.p < s.e) {
 		size_t n = utf8_len(s.p, s.e), width = n > 2 ? 2 : 1, k = 0;
 
-		/* the text was cut within a character: its incomplete bytes are left out */
+		/* the text ends within a UTF-8 character, or has an invalid byte: the rest is left
+		 * out */
 		if (n == 0)
 			return;
 		if (room < width + (s.p + n < s.e)) {
@@ -856,7 +866,8 @@ static void draw_column(struct pen *p, i64 x, i64 low, i64 high)
 		pen_to(p, x, low_first ? high : low);
 }
 
-/* Data for mapping the values of a panel to pixels. pixels: height of the chart. */
+/* Scale and height of the chart of a panel, to convert values to y coordinates. pixels: height of
+ * the chart in pixels; shift: that of the panel, see struct panel. */
 struct chart {
 	struct scale scale;
 	i64 pixels;
@@ -901,8 +912,8 @@ static void draw_line(struct buf *b, const struct series *s, const struct chart 
 /* --- panels ----------------------------------------------------------------------------------- */
 
 /* Chooses the lines that a panel shows: all if there are at most SHOWN, otherwise those with the
- * largest sums. Lines that were always 0 are shown only if the panel has at most SHOWN / 2
- * lines. */
+ * largest sums. If the panel has more than SHOWN / 2 lines, those that were always 0 are not shown;
+ * if all were, only the first one is shown. */
 static void choose_shown(struct panel *p)
 {
 	struct series *end = drawing.series + drawing.nseries, *best;
@@ -1129,8 +1140,8 @@ static void draw_panel(struct buf *b, struct panel *p, i64 y)
 	y += 24;
 	draw_grid(b, &c.scale, y, c.pixels);
 	put_numbered(b, "<g transform=\"translate(% %)scale(.1)\">\n", (const i64[]){ LEFT, y });
-	/* The lines are drawn in reverse order, so that the first line is on top. Each SVG path
-	 * begins with the short line beside the name in the legend. */
+	/* The lines are drawn in reverse order, so that the first line is on top. The SVG path of a
+	 * line begins with the short line beside its name in the legend. */
 	for (size_t i = p->nshown; i-- > 0;) {
 		const struct series *s = p->shown[i];
 

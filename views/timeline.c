@@ -52,7 +52,7 @@ static void forget_described(void)
 		memset(described.rows, 0, MAX_DESCRIBED * sizeof(*described.rows));
 }
 
-/* --- position of a record in the timeline ----------------------------------------------------- */
+/* --- position of the current record in the timeline: its time and its track ------------------- */
 
 enum { TITLE_BYTES = 512, NAME_BYTES = 1024 };
 
@@ -64,7 +64,9 @@ static struct {
 	/* sum of the intervals (dt) of all records so far, ns; used as the time of records without
 	 * one */
 	u64 elapsed;
-	/* ids of two tracks: that of the process (0: unknown), and that of the entity */
+	/* process: id of the track of the record's process; 0 if the PID is unknown, or if the
+	 * record is a sample of a thread other than the main thread; owner: id of the track of the
+	 * record's entity */
 	u64 process, owner;
 	u32 pid, tid;       /* 0: unknown */
 	struct str comm, event;
@@ -109,12 +111,13 @@ static void title_add(const char *member, const struct val *v)
 
 enum part { TIME, CPU_TIME, DT, PID, TID, COMM, EVENT, NAME, IP, SYMBOL, UNIT };
 
-/* Returns which member of `place` is set from a column (enum part), by the name of the column;
- * another number if none is set. The names are compared only once per column. */
+/* Returns which member of `place` is set from the field of a column, as enum part, by the name of
+ * the column; a number above UNIT if no member is. The names are compared only once per column. */
 static u8 part_of(const struct column *c)
 {
 	static const char names[] = "time cpu_time dt pid tid comm event name ip symbol unit";
-	static u8 parts[256]; /* for each column: enum part, plus 1; 0: not known yet */
+	/* for each column: its enum part, plus 1; 0: the name of the column was not compared yet */
+	static u8 parts[256];
 	u8 *part = &parts[c - columns];
 
 	if (!*part)
@@ -165,9 +168,9 @@ static void place_descriptor(const struct record *r)
 		title_add("fd", &fd);
 }
 
-/* Sets `place` for a record: its time, and the track of its entity, with a title. The track of the
- * entity is below the track of a process if the record has a PID. The track of a perf sample is
- * that of its thread. */
+/* Sets `place`, the position of a record in the timeline: its time, and the track of its entity,
+ * with a title. If the record has a PID, this track is below the track of the process. The track of
+ * a perf sample is that of its thread. */
 static void place_find(const struct out *o, const struct record *r)
 {
 	const u64 start = hash_text(HASH64_BEGIN, LIT("gpustat"));
@@ -284,11 +287,11 @@ static double number(const struct val *v)
 static const struct str no_subject;
 
 /* Functions that write the parts of a timeline format to b. They use `place`, the position of the
- * current record. process, owner: write the description of the track of a process or entity;
- * counter: writes a value; instant: writes a perf sample. */
+ * current record in the timeline. process, owner: write the description of the track of the process
+ * or of the entity; counter: writes a value; instant: writes a perf sample. */
 struct timeline {
-	/* writes what must precede the current record, such as the times of the clocks; may be
-	 * NULL */
+	/* writes what must be in the output before the current record, such as the times of the
+	 * clocks; NULL if the format needs nothing */
 	void (*begin)(struct out *o, struct buf *b);
 	void (*process)(struct out *o, struct buf *b);
 	void (*owner)(struct out *o, struct buf *b);
@@ -313,8 +316,9 @@ static void timeline_record(const struct timeline *t, struct out *o, struct buf 
 	for (size_t i = 0; i < r->n && r->kind != K_SAMPLE; i++)
 		if (is_counter(o, &r->f[i]))
 			t->counter(o, b, &r->f[i]);
-	/* the record does not fit in b and will be discarded, together with the descriptions that
-	 * were written for it */
+	/* The record does not fit in b: the caller will discard it, together with the descriptions
+	 * of tracks that were written for it. All descriptions are written again with later
+	 * records. */
 	if (b->full) {
 		forget_described();
 		o->headed = headed;
@@ -408,7 +412,7 @@ static void put_string(struct buf *b, u32 number, struct str s)
 
 /* --- perfetto: packets ------------------------------------------------------------------------ */
 
-/* Numbers of protobuf fields, from protos/perfetto/trace of Perfetto 50. */
+/* Numbers of protobuf fields, from the folder protos/perfetto/trace of Perfetto 50. */
 enum {
 	TRACE_PACKET = 1, /* field number from trace.proto */
 	/* field numbers from trace_packet.proto, trace_packet_defaults.proto */
@@ -427,8 +431,8 @@ enum {
 	FRAME_FUNCTION = 1, ANNOTATION_INTEGER = 4, ANNOTATION_DOUBLE = 5, ANNOTATION_NAME = 10,
 };
 
-/* Values of PACKET_FLAGS. STATE_CLEARED: the packets from this one on do not depend on earlier
- * ones; NEEDS_STATE: this packet depends on the defaults in an earlier one. */
+/* Bits of the field PACKET_FLAGS of a packet. STATE_CLEARED: packets from this one on do not depend
+ * on earlier ones; NEEDS_STATE: the packet depends on the defaults in an earlier one. */
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 enum { BUILTIN_REALTIME = 1, BUILTIN_MONOTONIC = 3, BUILTIN_BOOTTIME = 6 };
 enum { TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
@@ -457,8 +461,8 @@ static void put_reading(struct buf *b, u64 id, u64 ns)
 }
 
 /* Writes the current time on three clocks, so that Perfetto can align this run with other traces.
- * For a recorded run, only one clock is known, which is then declared as the clock of the whole
- * trace. */
+ * For a recorded run, of which the other clocks are unknown, writes only the time of the record as
+ * CLOCK_MONOTONIC, and declares this clock as the clock of the whole trace. */
 static void put_clocks(const struct out *o, struct buf *b)
 {
 	size_t packet = packet_begin(b, NEEDS_STATE), clocks = message_begin(b, PACKET_CLOCKS);
@@ -675,8 +679,9 @@ void perfetto_record(struct out *o, struct buf *b, const struct record *r)
 
 /* --- chrome ----------------------------------------------------------------------------------- */
 
-/* In format chrome, counters belong to processes. An entity without a PID gets a number as its PID,
- * from this one on, that no process can have: PID_MAX_LIMIT is 2^22 (include/linux/threads.h). */
+/* In format chrome, counters belong to processes. An entity without a PID gets a number from this
+ * one on as its PID. No process can have such a number: PID_MAX_LIMIT is 2^22
+ * (include/linux/threads.h). */
 enum { FIRST_NO_PROCESS = 1 << 30 };
 
 static u64 chrome_pid(void)

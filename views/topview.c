@@ -18,7 +18,7 @@ enum { MAX_GAUGES = 255, UNKNOWN_BUSY = 255, MAX_GAUGE_ROWS = 16, GRAPH_ROWS = 3
 struct gauge {
 	struct str name;
 	struct val now;
-	/* maximum of the gauge in bytes; 0: unknown. Not used for gauges in per cent, whose maximum
+	/* maximum of a gauge in bytes; 0: unknown. Not used for a gauge in per cent, whose maximum
 	 * is 100 %. */
 	u64 max;
 };
@@ -27,14 +27,16 @@ struct gauge {
  * stored so that a key press can redraw the screen without making the record of the device again,
  * which may have 200 engines. */
 struct devview {
-	u32 serial, n;     /* serial number of the device's entity; number of samples so far */
-	bool known;        /* true: the busy value was known in at least one sample */
+	/* serial: serial number of the device's entity; n: number of samples that were added to the
+	 * graph */
+	u32 serial, n;
+	bool known;        /* true: in at least one sample it was known how busy the device is */
 	u8 busy[HISTORY];  /* ring buffer for the graph: how busy, in per cent, or UNKNOWN_BUSY */
-	u16 ngauges;       /* number of gauges of the device; gauges[] has the first of them */
+	u16 ngauges; /* number of gauges of the device; gauges[] has the first MAX_GAUGES of them */
 	struct gauge gauges[MAX_GAUGES];
 	u16 nfacts;        /* number of bytes used in facts[] */
-	/* facts about the device as texts that each end with a NUL: busy, memory, then the others
-	 * by importance */
+	/* Facts about the device: texts that each end with a NUL. The first one is how busy it is,
+	 * the second one its memory in use; the others follow by importance. */
 	char facts[TEXT];
 };
 static TABLE(struct devview, devviews, MAX_DEVICES, 1, "devices on the screen");
@@ -117,9 +119,9 @@ static void put_clock(struct buf *b, const struct record *r)
 	put_c(b, '\0');
 }
 
-/* Selects which of the fields that match a fact's name the fact shows. FIRST: the first one; BEGIN:
- * the first one, and the next fact continues its text; REST: all but the first, with their names;
- * ALL: all of them. */
+/* Values of fact.which: the fields with the name fact.field that the fact shows. FIRST: the first
+ * one; BEGIN: the first one, and the next fact continues the same text; REST: all but the first,
+ * each after its instance; ALL: all of them. */
 enum which { FIRST, BEGIN, REST, ALL };
 
 static const struct fact {
@@ -162,7 +164,8 @@ static void facts_read(struct devview *p, const struct record *r, const struct v
 	for (size_t i = 0; i < LEN(facts); i++)
 		put_fact(&b, r, &facts[i]);
 	while (b.n && b.p[b.n - 1])
-		b.n--; /* the buffer was full: remove the last fact, which is incomplete */
+		/* the buffer was full: remove the bytes of the last fact, which is incomplete */
+		b.n--;
 	p->nfacts = (u16)b.n;
 }
 
@@ -221,7 +224,8 @@ static int put(struct screen *s, int row, int col, u8 style, const char *z)
 	return screen_put(s, row, col, SCREEN_COLS, style, str_z(z));
 }
 
-/* Puts ASCII text on the screen, right-aligned: it ends before column `end`. */
+/* Puts the ASCII text in b on the screen, right-aligned: its last character is in column end -
+ * 1. */
 static void put_right(struct screen *s, int row, int end, u8 style, const struct buf *b)
 {
 	screen_put(s, row, end - (int)b->n, (int)b->n, style, (struct str){ b->p, b->p + b->n });
@@ -307,8 +311,9 @@ static void put_gauge(struct screen *s, int row, int col, int width, int name,
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
-/* Writes the facts of a device that fit in `room` bytes. The first two, busy and memory, are
- * right-aligned. brief: true to write the memory, too, because the line has no gauge for it. */
+/* Writes the facts of a device that fit in `room` bytes. The first two, how busy it is and its
+ * memory, are right-aligned. brief: true to write the memory, because a screen with one line per
+ * device has no gauges; false to leave it out. */
 static void put_facts(struct buf *b, const struct devview *p, size_t room, bool brief)
 {
 	struct str rest = { p->facts, p->facts + p->nfacts };
@@ -316,7 +321,7 @@ static void put_facts(struct buf *b, const struct devview *p, size_t room, bool 
 	for (size_t i = 0, n, from; rest.p < rest.e; rest.p += n + 1, i++) {
 		n = strlen(rest.p);
 		if (i == 1 && !brief)
-			continue; /* skip the memory: a gauge shows it */
+			continue; /* skip the memory in use: a gauge shows it */
 		from = b->n;
 		if (i)
 			put_z(b, "  ");
@@ -395,8 +400,8 @@ static void put_device_line(struct screen *s, int row, u32 device, int from, boo
 		return;
 	}
 	for (size_t i = 0; i < LEN(words); i++) {
-		/* number of cells to keep free after this word for the identity, which comes later
-		 * in words[] */
+		/* number of cells to keep free after words[i] for the identity of the device
+		 * (words[2]), which may be cut to LEAST_NAME cells */
 		struct str least_id = identity_cut(d, id, LEAST_NAME), word = words[i];
 		int after = i < 2 ? (int)str_len(least_id) + (id.p < id.e) : 0;
 
@@ -408,8 +413,9 @@ static void put_device_line(struct screen *s, int row, u32 device, int from, boo
 	}
 }
 
-/* Positions of a device's graph and gauges in screen columns: the graph is `graph` columns wide;
- * from column `from` on there are `across` gauges side by side, each `width` columns wide. */
+/* Positions of a device's graph and gauges in screen columns. The graph has the columns from 0 to
+ * graph - 1. From column `from` on there are `across` gauges side by side, each `width` columns
+ * wide. */
 struct gauge_layout {
 	int graph, from, across, width;
 };
@@ -491,7 +497,8 @@ static int put_devices(struct screen *s, struct top *t, int row, int rows)
 /* --- clients ---------------------------------------------------------------------------------- */
 
 static const struct topcol {
-	/* field: name of the field for option -s; "" if clients cannot be sorted by the column */
+	/* field: name of the field that the column shows, for option -s; "" if the column shows
+	 * several fields, so that clients cannot be sorted by it */
 	char title[10], field[12];
 	u8 width;
 	char key;
@@ -575,7 +582,8 @@ bool top_match(const struct top *t, const struct record *r)
 	return is;
 }
 
-/* Writes the engines of a client that are busy, with their busy share in per cent. */
+/* Writes the engines of a client that are at least 0.05 % busy, each with its busy share in per
+ * cent. */
 static void put_engines(struct buf *b, const struct record *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -773,8 +781,9 @@ static void put_interval(struct buf *b, i64 ns)
 	put_c(b, 's');
 }
 
-/* Writes a count such as "  2 devices", unless the whole text would then be longer than `room`
- * bytes. what: the text with '#' for the number; a final 's' is left out if n is 1. */
+/* Writes a number of objects such as "  2 devices", unless the whole text would then be longer than
+ * `room` bytes. what: the text with '#' in place of the number n; if n is 1, an 's' at its end is
+ * left out. */
 static void put_count(struct buf *b, size_t room, u64 n, const char *what)
 {
 	size_t from = b->n;
@@ -794,8 +803,8 @@ static void put_time(struct buf *b, i64 us)
 	if (us >= (i64)DATES_FROM * 1000000) {
 		put_iso(b, (u64)us);
 		b->p[from + 10] = ' ';
-		/* six characters are removed, so that tenths of seconds remain: 2025-11-20
-		 * 04:00:00.1 */
+		/* The last six characters are removed, so that tenths of seconds remain: 2025-11-20
+		 * 04:00:00.1. */
 		b->n -= 6;
 	} else if (us >= 0) {
 		put_dec(b, (u64)us / 1000, 3, 3);

@@ -46,7 +46,7 @@ struct interval {
 	u64 key;       /* TID of the waiting task, or number of the system call */
 	char comm[16]; /* name of the waiting task; "" if unknown or for a system call */
 	u64 count, errors;
-	u64 total, max; /* sum of all intervals, and the longest interval, in ns */
+	u64 total, max; /* total: sum of all intervals; max: the longest interval; both in ns */
 };
 
 void intervals_begin(bool calls);
@@ -78,7 +78,7 @@ bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us);
 void repeat_fill_row(struct repeat *to, u8 table, struct profrow *row, u64 period);
 bool repeat_sum(const struct repeat *from, u64 period);
 
-/* --- views/perfdata.c: the file that `perf report` reads -------------------------------------- */
+/* --- views/perfdata.c: perf.data files, which `perf report` reads ----------------------------- */
 
 struct pdevent {
 	/* struct perf_event_attr as it was passed to the kernel; its size is the same for all
@@ -115,8 +115,8 @@ struct perfdata {
 	long (*patch)(u64 at, const char *p, size_t n);
 	const struct pdevent *events;
 	u32 nevents;
-	/* sample format of all events; determines the sample_id fields of records that gpustat
-	 * itself makes */
+	/* sample format of all events; it also determines the sample_id fields at the end of
+	 * records that gpustat itself makes */
 	struct pformat format;
 	u64 attrs_at, data_at, written, features;
 	long error; /* first error of write() or patch() as -errno; 0 if none */
@@ -181,13 +181,15 @@ struct timesum {
 	const struct interval *sum;
 };
 
-/* The counts of an OA unit between two consecutive reports, or summed over several. */
+/* Counts of an OA unit: those between two consecutive reports, or their sums over several
+ * reports. */
 struct oarow {
 	struct entity e;              /* entity of kind K_OA */
 	struct str dev, set;          /* names of device and metric set; empty if unknown */
 	u64 index; /* number of the report or sum, counted from the start of the stream */
-	u64 reports;                  /* number of report differences that this row sums up */
-	u64 lost; /* how often the stream reported lost reports since the previous row */
+	u64 reports; /* number of differences between two reports that this row sums up */
+	/* how often the OA stream reported that reports were lost, since the previous row */
+	u64 lost;
 	/* header of the report; for a sum of reports only its timestamp is valid */
 	const struct oareport *head;
 	bool sum, has_cpu_time, has_ctx;
@@ -198,8 +200,8 @@ struct oarow {
 	const struct oaprog *prog;
 	/* values of the metric set's counters, computed by the equations in prog */
 	const union oaval *values;
-	/* option --raw: plan of the raw counters in slots[] to show instead of the counters of
-	 * prog; NULL without --raw */
+	/* option --raw: the raw counters in slots[] that are shown instead of the counters of prog;
+	 * NULL without --raw */
 	const struct oaplan *raw;
 };
 
@@ -208,7 +210,7 @@ struct stallrow {
 	struct entity e;     /* entity of kind K_STALL */
 	struct str dev;      /* name of the device; empty if unknown */
 	bool has_ip;         /* false: the row is the sum over all instructions */
-	u64 ip, sum;         /* address of the instruction; sum of all elements of counts[] */
+	u64 ip, sum; /* ip: address of the instruction; sum: sum of all elements of counts[] */
 	u64 lost;            /* how often the GPU dropped samples since the previous row */
 	const struct stallformat *format;
 	const u64 *counts;   /* number of samples by stall reason, STALL_REASONS elements */
@@ -231,7 +233,7 @@ struct reading {
 };
 
 /* Indexes in run.facts[]: facts about the command that `gpustat run` has started, such as its exit
- * status. struct run has the command's total use of one device. */
+ * status. The command's use of one device is in the other members of struct run. */
 enum runfact { RUN_STATUS, RUN_USER, RUN_SYSTEM, RUN_PROCESSES, RUN_RUNNING, RUN_READINGS,
 	       RUN_OPENS, RUN_CLIENTS, RUN_ENDED, RUN_UNREAD, RUN_FACTS };
 
@@ -240,15 +242,16 @@ struct run {
 	 * the maximum of its memory, and the energy of the device */
 	struct entity e;
 	/* readings from which commands/run.c computes the counters of e. first: values at the start
-	 * of the command; level: memory at the last reading */
+	 * of the command; level: memory at the last reading of the device */
 	struct entity first, level;
 	u32 device;      /* index in devices[]; NONE if the command used no device */
 	struct str command;
 	u64 used;        /* maximum of the device memory that the command has used, bytes */
 	bool has_used;
-	bool estimated;  /* true: a part of the energy is computed from power readings and time */
-	/* busy: busy time of the whole device in ns; measured: length in ns of the intervals in
-	 * which the busy time was known */
+	/* true: a part of the energy was not counted, but computed from power readings and time */
+	bool estimated;
+	/* busy: busy time of the whole device in ns; measured: total length in ns of the intervals
+	 * in which the busy time of the device was known */
 	u64 busy, measured;
 	/* facts about the command, indexed by enum runfact; UINT64_MAX if unknown; times in ns */
 	u64 facts[RUN_FACTS];
@@ -312,11 +315,12 @@ enum {
 	W_META = 1 << 22,
 	/* the value is a total since a start: it does not decrease during a run */
 	W_TOTAL = 1 << 23,
-	W_LABEL = 1 << 24,  /* formats of metrics.c: the value is a label of the record's metrics */
+	/* formats of metrics.c: the value becomes a label of the metrics of the record */
+	W_LABEL = 1 << 24,
 	/* formats of metrics.c, perfetto and chrome show the column only if -f names it */
 	W_EXPLICIT = 1 << 25,
-	/* the value is about the whole run: prom and openmetrics write it once per sample, not per
-	 * record */
+	/* the value is about the whole run, not about one entity: prom and openmetrics write it
+	 * once per sample, not per record */
 	W_RUN = 1 << 26,
 };
 
@@ -336,7 +340,9 @@ struct field {
 	const struct column *col;
 	struct str inst;
 	struct val v;
-	bool empty; /* the field is a placeholder for a group or list without values */
+	/* true: the group or list has no values, and this field stands for it, without instance and
+	 * value */
+	bool empty;
 };
 
 enum {
@@ -356,9 +362,10 @@ struct record {
 	bool steady;
 	const struct entity *e;
 	const struct task *owner; /* owner of the client, or task of the process; or NULL */
-	/* path of the entity's cgroup, or of its owner's cgroup; read when it is first needed */
+	/* path of the entity's cgroup, or of its owner's cgroup; copied when it is first needed */
 	struct str cgroup;
-	const char *container_path; /* path of the cgroup from which `container` was parsed */
+	/* path of the cgroup from which the member `container` was parsed */
+	const char *container_path;
 	struct container container;
 	u32 lost; /* number of fields that did not fit in the record */
 	u64 memory_size; /* size in bytes of the memory whose use is the field "used"; 0: unknown */
@@ -451,12 +458,12 @@ struct cell {
 	const struct column *col;
 	char *inst; /* name of the instance: inst_n bytes in one row of out.insts */
 	u8 inst_n;
-	/* pattern of -f that is the title if `title` is empty, and that selects the field if `col`
-	 * is NULL; or NULL */
+	/* pattern of -f, which is the title if `title` is empty, and selects the field if `col` is
+	 * NULL; NULL: the column has no pattern */
 	const struct str *pattern;
 	u16 order;          /* index in out.patterns of the pattern that selects this column */
 	/* index in record.f[], plus 1, of the field that this column showed in the last record; 0
-	 * if it has shown none */
+	 * if the column has not shown any field yet */
 	u16 place;
 	/* format line: predefined column whose function put() writes the cell; NULL if the cell has
 	 * only the value of a field */
@@ -483,10 +490,11 @@ struct out {
 	bool no_header, one_line, colour, list, summary;
 	bool once;     /* the run has only one sample: its time is not shown */
 	bool inner;    /* --inner: records sum up several readings and have a time of their own */
-	/* Fields of perf event records: where the event was counted (sites); how many counts were
-	 * summed (summed); the deviation of repetitions (repeats); the event set (sets). */
+	/* The event records of this run have fields that say: where the event was counted (sites);
+	 * how many counts were summed (summed); the deviation of repetitions (repeats); the event
+	 * set (sets). */
 	bool sites, summed, repeats, sets;
-	/* reports: one oa record per report; contexts: one per OA context */
+	/* OA records. reports: there is one record per OA report; contexts: one per OA context. */
 	bool reports, contexts;
 	const char *separator; /* format perf-csv: text between two fields; NULL for a comma */
 	bool unmarked;  /* format perf-csv: lines about the whole run do not begin with "summary" */
@@ -495,21 +503,22 @@ struct out {
 	u8 time;   /* format of times (-t), enum timefmt */
 	bool grouped; /* format line: counts have commas between the thousands, as 1,234,567 */
 	i32 offset; /* offset of local time from UTC, in seconds east */
-	/* The members from `host` to `self_bytes` are for the formats of metrics.c; the formats of
-	 * timeline.c use `now`, too. */
+	/* The members of struct out from `host` to `self_bytes` are for the formats of metrics.c;
+	 * the formats of timeline.c use `now`, too. */
 	const char *host; /* graphite, statsd, collectd: name of this machine; NULL: localhost */
 	i64 now;          /* time of this sample: ns on CLOCK_REALTIME */
 	i64 interval;     /* format collectd: time between two samples, ns; 0 if unknown */
 	u64 self_ns, self_bytes; /* CPU time and resident memory of this process; 0: unknown */
 	/* Formats perfetto and chrome. run: a number that no other run has; monotonic, boottime:
-	 * time of this sample on these clocks in ns, 0 if unknown. */
+	 * time of this sample on CLOCK_MONOTONIC and CLOCK_BOOTTIME in ns, 0 if unknown. */
 	u32 run;
 	i64 monotonic, boottime;
-	/* The members from `headed` on are the state of the output between two records. */
+	/* The members of struct out from `headed` on are the state of the output between two
+	 * records. */
 	bool headed;     /* true after the header was written; format svg: after the first record */
 	bool ran;        /* format table: true after the first sample */
-	/* 0 if the current line (option -1) has no record yet, 1 after the first record; format
-	 * line: 2 after the second */
+	/* option -1: 0 if the current line has no record yet, 1 if it has at least one; format
+	 * line: 2 if it has two or more */
 	u8 line_records;
 	/* lines: number of lines since the last header, including the header; sample_lines: number
 	 * of lines of the current sample */
@@ -595,19 +604,19 @@ void chrome_record(struct out *o, struct buf *b, const struct record *r);
  * readable. */
 enum { SCREEN_ROWS = 200, SCREEN_COLS = 500 };
 
-/* Style of a cell: one of 8 colours, and attributes. */
+/* Style of a cell: one of 7 colours or none, and attributes. */
 enum style { RED = 1, GREEN, YELLOW, BLUE, MAGENTA, CYAN, GREY, BOLD = 8, REVERSE = 16 };
 enum { COLOUR = 7 /* mask of the colour bits in a style, RED to GREY; 0: no colour */ };
 
 struct screen {
 	u16 rows, cols;
 	bool ascii, plain; /* ascii: only ASCII characters are drawn; plain: no colours */
-	/* true: the terminal shows the cells `was`; false: its content is unknown, so all cells are
-	 * written */
+	/* true: the terminal shows the cells in `was`; false: its content is unknown, so that the
+	 * next frame writes all cells */
 	bool known;
 	struct screen_row {
 		u32 now[SCREEN_COLS], was[SCREEN_COLS];
-	} *grid; /* array with at least `rows` elements, provided by the caller */
+	} *grid; /* array with at least `rows` elements, which the caller provides */
 };
 
 void screen_size(struct screen *s, size_t rows, size_t cols);
@@ -627,7 +636,7 @@ enum key {
 struct keys {
 	/* state of the parser, KS_* of screen.c; first number of the current escape sequence */
 	u8 state, n;
-	bool more;   /* the current escape sequence has more than one number */
+	bool more;   /* true: the current escape sequence has more than one number */
 };
 
 u16 key_feed(struct keys *k, u8 c);
@@ -647,20 +656,20 @@ void profile_draw(struct screen *s, const struct profhead *h, u8 tables, u64 top
 /* HISTORY: number of samples that are kept for a graph, more than the widest graph shows. */
 enum { HISTORY = 512, FILTER_BYTES = 64 };
 enum topmode { TOP_LIST, TOP_FILTER, TOP_SORT, TOP_HELP,
-	       /* not a mode: index in hints[] of the hints about keys that TOP_LIST has in a
-	        * replay */
+	       /* not a mode: index in hints[] of the hints about keys for TOP_LIST while a recorded
+	        * run is replayed */
 	       TOP_REPLAY };
 
 struct top {
-	/* The members from `devs` to `high` are the data that the screen shows. */
+	/* The members of struct top from `devs` to `high` are the data that the screen shows. */
 	/* indexes of devices and clients, filtered and sorted by the caller */
 	const u32 *devs, *rows;
 	size_t ndevs, nrows, nall; /* nall: number of clients before filtering */
 	i64 interval;
-	/* columns and lines of the terminal, if it is larger than the grid that is drawn (struct
-	 * screen); otherwise wide is 0 */
+	/* columns (wide) and lines (high) of the terminal if it is larger than the grid that is
+	 * drawn (struct screen); otherwise wide is 0 */
 	size_t wide, high;
-	/* The members from `mode` to `on_devices` are chosen by the user. */
+	/* The members of struct top from `mode` to `on_devices` are chosen by the user. */
 	/* mode: enum topmode; sort: column by which clients are sorted; choice: column under the
 	 * cursor of the sort menu */
 	u8 mode, sort, choice;
@@ -668,17 +677,18 @@ struct top {
 	/* Callback that makes the record of a client or process in *r. row: an element of
 	 * rows[]. */
 	void (*row_make)(struct record *r, u32 row);
-	/* Replay of a recorded run. replay: true if there is one; ended: its end is reached;
-	 * percent: position in the file; speed: it runs 2^speed times as fast as the recorded run;
-	 * time: of the sample in us, or -1; malformed: number of malformed lines. */
+	/* Replay of a recorded run. replay: true if there is one; ended: true after its last
+	 * sample; percent: position in the file; speed: the replay is 2^speed times as fast as the
+	 * run was; time: time of the current sample in us, or -1 if unknown; malformed: number of
+	 * malformed lines. */
 	bool replay, ended;
 	u8 percent;
 	int speed;
 	i64 time;
 	u64 malformed;
-	/* at: index in rows[] of the row under the cursor; first: first client shown; left: number
-	 * of columns scrolled out at the left; dev_first: first device shown; help_first: first
-	 * line of the help shown */
+	/* at: index in rows[] of the row under the cursor; first: index in rows[] of the first
+	 * client shown; left: number of columns scrolled out at the left; dev_first: index in
+	 * devs[] of the first device shown; help_first: first line of the help shown */
 	size_t at, first, left, dev_first, help_first;
 	char filter[FILTER_BYTES];
 	u8 filter_n;
@@ -708,14 +718,15 @@ bool svg_end(struct out *o, struct buf *b);
 
 /* --- views/tar.c: headers of the members of a tar file, an optional feature ------------------- */
 
-/* TAR_HEAD: maximum size of a member's header in bytes: that of a link with a target of 1023
- * bytes. */
+/* TAR_HEAD: maximum size in bytes of the header of a member of a tar file: that of a symbolic link
+ * with a target of 1023 bytes. */
 enum { TAR_BLOCK = 512, TAR_HEAD = 5 * TAR_BLOCK };
 enum { TAR_FILE = '0', TAR_LINK = '2', TAR_FOLDER = '5' };
 
 struct tarhead {
 	struct str name, link;
-	u64 size, mtime; /* size in bytes; time of the last change in seconds since 1970 */
+	/* size: size in bytes; mtime: time of the last change in seconds since 1970 */
+	u64 size, mtime;
 	u16 mode;
 	char type;
 };
