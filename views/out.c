@@ -194,7 +194,8 @@ void put_human(struct buf *b, struct val v)
 	 * of decimals. */
 	static const struct {
 		u8 unit, point, keep;
-		/* true: the value divided by `by` is rounded to nearest; false: rounded down */
+		/* true: the value divided by `by` is rounded to nearest; false: it is rounded
+		 * down */
 		bool near;
 		u32 by;
 		char end[4];
@@ -596,8 +597,9 @@ static void csv_quote(struct buf *b, const struct out *o, size_t from)
 		*p = '"';
 }
 
-/* Writes field i of a record by calling put(). If the field is a list, writes all its items with
- * `sep` between them. If the record has no field i, put() gets NULL. */
+/* Writes field i of record r by calling put() with it. If it is an item of a list, writes this item
+ * and all later ones of the list, with `sep` between them. If the record has no field i, calls
+ * put() with NULL. */
 static void put_field(struct buf *b, const struct out *o, const struct record *r, size_t i,
 		      char sep,
 		      void (*put)(struct buf *, const struct out *, const struct field *))

@@ -1664,8 +1664,8 @@ static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counte
 	}
 }
 
-/* Returns whether an instance that has a counter of quantity desc belongs to the group with the
- * columns c to end - 1. */
+/* Returns whether an instance that has a counter of the quantity `desc` belongs to the group whose
+ * columns are c to end - 1. */
 static bool in_group(u8 desc, const struct column *c, const struct column *end)
 {
 	for (; c < end; c++)
@@ -2282,8 +2282,8 @@ bool pattern_known(struct str p, u8 kind)
 }
 
 /* Searches for the name of a group or field that is most similar to n->text, a wrong name in -f.
- * Only names that records of this kind have, and only the text before the first '.', are
- * compared. */
+ * Compares only names that records of this kind have, and of n->text only the part before the first
+ * '.'. */
 void pattern_nearest(struct nearest *n, u8 kind)
 {
 	struct str whole = n->text;

@@ -16,7 +16,8 @@ enum {
 	MAX_PANELS = 96, /* maximum number of panels: 96 panels are a picture 12 000 pixels high */
 	/* maximum number of lines shown in a panel: more colours would be hard to distinguish */
 	SHOWN = 8,
-	/* maximum length of a line's name in bytes; the legend has room for up to half of it */
+	/* maximum length of a line's name in bytes; the legend shows only the part for which it has
+	 * room */
 	LABEL = 64,
 	DEFAULT_POINT = 6,      /* number of decimals of stored values that have no unit */
 	LEFT = 60, /* pixels left of the time axis, reserved for the numbers of the vertical axis */

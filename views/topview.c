@@ -466,7 +466,8 @@ static void put_device(struct screen *s, int row, int height, u32 device,
 	}
 }
 
-/* Draws the devices in at most `rows` rows of the screen. Returns the number of rows used. */
+/* Draws the devices into at most `rows` rows of the screen, from row `row` on. Returns the number
+ * of rows used. */
 static int put_devices(struct screen *s, struct top *t, int row, int rows)
 {
 	struct gauge_layout p = gauge_layout_get(s);
@@ -602,8 +603,8 @@ static void put_engines(struct buf *b, const struct record *r)
 
 enum { LEAST_TEXT = 12 /* minimum width of a text column, in cells */ };
 
-/* Returns the width of a column of the clients if it starts at cell x; 0 if it does not fit. i:
- * index in topcols[]. The last column that fits gets the rest of the line. */
+/* Returns the width in cells of the column topcols[i] of the clients, if it starts at cell x; 0 if
+ * it does not fit. The last column that fits gets the rest of the line. */
 static int width_at(const struct screen *s, size_t i, int x)
 {
 	const struct topcol *c = &topcols[i], *next = c + 1;

@@ -462,8 +462,8 @@ struct cell {
 	 * NULL; NULL: the column has no pattern */
 	const struct str *pattern;
 	u16 order;          /* index in out.patterns of the pattern that selects this column */
-	/* index in record.f[], plus 1, of the field that this column showed in the last record; 0
-	 * if the column has not shown any field yet */
+	/* index in record.f[], plus 1, at which the field of this column was found in the last
+	 * record, or record.n + 1 if it was not found; 0 if no record was searched yet */
 	u16 place;
 	/* format line: predefined column whose function put() writes the cell; NULL if the cell has
 	 * only the value of a field */
