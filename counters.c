@@ -10,7 +10,9 @@
 struct instance {
 	u32 at;
 	u16 next;
-	u8 n, region; /* region: IN_*, the kind of memory, if the name is that of a region */
+	/* region: kind (IN_*) of the memory region with this name; without meaning for engines and
+	 * sensors */
+	u8 n, region;
 };
 /* Kinds of memory regions: main memory, video memory, memory on the chip. region_kind() determines
  * the kind by the region's name. */
@@ -18,42 +20,46 @@ enum { IN_MAIN, IN_VRAM, IN_CHIP };
 
 enum {
 	SLOTS = 7,
-	/* number of lines of counters: 8 per client; a client of amdgpu, which has the most
-	 * counters, needs six */
+	/* limit of the number of lines (struct line, up to 7 counters each): 8 lines per client; a
+	 * client of amdgpu, which has the most counters, needs six */
 	MAX_LINES = 8 * MAX_CLIENTS,
-	/* number of histories of counters: 8 per client; its engines need about five */
+	/* limit of the number of histories (struct history; a counter with a rate needs one): 8 per
+	 * client; the engines of a client need about five */
 	MAX_HISTORIES = 8 * MAX_CLIENTS,
-	/* Largest number of layouts that a new counter can need: for the two parts of a line that
-	 * is split, and for the line into which the counter is inserted. */
+	/* Limit of the number of layouts (struct layout) that are created when one counter is
+	 * added: a full line is split into two lines, and one of these then gets the counter. */
 	NEW_LAYOUTS = 4,
 	MAX_LAYOUTS = MAX_LINES + NEW_LAYOUTS,
 	NAME_BYTES = 64 << 10,
 	MAX_TEXTS = 128 << 10,
 };
 
-/* A layout: the keys (quantity and instance) of the counters in the slots of a line. All clients of
- * a driver usually share the same layouts. */
+/* A layout: the quantity and the instance (engine, region or sensor) of the counter in each slot of
+ * a line (struct line). Lines with the same counters share a layout: usually all clients of a
+ * driver do. */
 struct layout {
 	struct slots {
 		u16 inst[SLOTS];
 		u8 desc[SLOTS], n;
 	} slots;
 	u32 next, refs;
-	/* bits of the quantities that the layout has: bit q % 32 for quantity q, as in struct
-	 * entity */
+	/* bit q % 32 is set if a slot of the layout has a counter of quantity q (enum desc) */
 	u32 has;
-	/* for each class of quantities: one bit per slot that has a counter of the class */
+	/* slots_of[class]: bit i is set if the counter in slot i has a quantity of this class
+	 * (DESC_*) */
 	u8 slots_of[DESC_CLASSES];
-	/* A cache for sum_client(): sums[i] is the number of the history that contains the sum of
-	 * the region in slot i, for the entity with the serial number `into`. The cache is valid
-	 * while `clears` equals reg.clears, which means that no history was freed. */
+	/* A cache for sum_client(), which adds the values of a client to sums: sums[i] is the index
+	 * in reg.histories[] of the sum to which the value in slot i, a size in a memory region, is
+	 * added. `into` is the serial number of the entity that has the sums. The cache is valid
+	 * while `clears` equals reg.clears: then no history was freed. */
 	u32 into, clears, sums[SLOTS];
 };
 
-/* A line has up to SLOTS counters of an entity; the lines of an entity are linked by `next`. v[i]
- * is the value of a counter, or the number of its history. The 20 values of a client of amdgpu,
- * five of them with rates, take 292 bytes; with a full struct for each value it would be 800. The
- * price: storing them takes 7000 instructions instead of 3800 (callgrind, x86-64, -Oz). */
+/* A line: up to SLOTS counters of one entity; `next` is the next line of the same entity. v[i] is
+ * the value of the counter in slot i or, with CF_RATE or CF_HISTORY, the index of its struct
+ * history. This saves memory: the 20 values of a client of amdgpu, five of them with rates, take
+ * 292 bytes; with a full struct for each value it would be 800. But storing them takes 7000
+ * instructions instead of 3800 (callgrind, x86-64, -Oz). */
 struct line {
 	u32 next, layout;
 	u8 flags[SLOTS + 1];
@@ -73,14 +79,14 @@ struct client *clients;
 struct holder *holders;
 struct task *tasks;
 static struct {
-	/* Row 0 (NONE) of the tables devices, cgroups, pmus and evrows, which may be read as an
-	 * empty row. Until another row of such a table is used, the table consists of this object
-	 * only. */
+	/* Row 0 (NONE) of devices[], cgroups[], pmus[] and evrows[]: empty rows, which may be read.
+	 * Until a table needs memory for another row, its pointer points to its row 0 here. */
 	struct device no_device;
 	struct cgroup no_cgroup;
 	struct pmu no_pmu;
 	struct evrow no_evrow;
-	/* durations of the measurement of perf events, which rows_times() returns */
+	/* times of a measurement of perf events (elapsed time, CPU time), which rows_times()
+	 * returns */
 	struct runtimes times;
 	struct instance *names;
 	char *name_bytes;
@@ -96,11 +102,13 @@ static struct {
 	u32 clears; /* number of calls of reg_clear() so far */
 	u32 group_bucket[256];
 	u32 ntexts, free_texts;
-	/* First rows of hash chains. 16 bits are enough for the row numbers of these tables. */
+	/* Hash tables of clients[], holders[] and tasks[]: number of the first row of each hash
+	 * chain. 16 bits are enough for the row numbers of these three tables. */
 	u16 client_bucket[4096], holder_bucket[4096], task_bucket[4096];
 	u32 cgroup_bucket[1024];
 	u32 free_client, free_holder, free_task, free_cgroup, free_group;
-	/* first rows in counts[] of the hash chains by the kernel's id of an event */
+	/* hash table of counts[] by the kernel's id of an event: index of the first count of each
+	 * chain */
 	u32 id_bucket[4096];
 } reg;
 
@@ -174,9 +182,9 @@ static u8 region_kind(struct str name)
 	return str_skip_z(&name, "vram") || str_skip_z(&name, "local") ? IN_VRAM : IN_MAIN;
 }
 
-/* Returns the number of the name of an instance (an engine, a region, a sensor), which never
- * changes. It is 0 for the empty name, and MAX_INSTANCES if the name is unknown and cannot be
- * added: `add` is false or there is no room. */
+/* Returns the number of the name of an instance (an engine, a memory region or a sensor); a name
+ * keeps its number. Returns 0 for the empty name, and MAX_INSTANCES if the name is new and cannot
+ * be added: `add` is false, the name is too long, or the table of names is full. */
 static u16 inst_id(struct str s, bool add)
 {
 	u16 *bucket = &reg.name_bucket[hash_more(HASH_BEGIN, s) % LEN(reg.name_bucket)], i;
@@ -201,7 +209,8 @@ static u16 inst_id(struct str s, bool add)
 	return i;
 }
 
-/* Returns a copy of a name, which stays valid; an empty text if there is no room for it. */
+/* Returns a copy of a name, which stays valid until the program ends; an empty text if the name is
+ * too long or the table of names is full. */
 struct str inst_keep(struct str s)
 {
 	u16 i = inst_id(s, true);
@@ -221,8 +230,8 @@ static u32 *layout_link(const struct slots *k)
 	return link;
 }
 
-/* For each class of quantities: its first and its last quantity, and the first and the last of the
- * quantities that are sums of the class over clients. See D_* of enum desc. */
+/* For each class of quantities (DESC_*): the first and the last quantity of the class in enum desc,
+ * and the first and the last of the D_SUM_* quantities, which are their sums over clients. */
 static const struct {
 	u8 first, last, first_sum, last_sum;
 } classes[DESC_CLASSES] = {
@@ -277,8 +286,8 @@ static void line_set_layout(struct line *l, const struct slots *k)
 	reg.free_layout = was;
 }
 
-/* line_layout() and line_slots() are always inlined, because a search for a counter calls them for
- * each line. */
+/* line_layout() and line_slots() return the layout of a line of counters. They are always inlined,
+ * because each search for a counter calls them for each line of an entity. */
 static inline __attribute__((always_inline)) const struct layout *line_layout(u32 line)
 {
 	return &reg.layouts[reg.lines[line].layout];
@@ -301,8 +310,9 @@ static struct counter *counter_at(struct counter *c, u32 line, u8 slot)
 	return c;
 }
 
-/* Finds the first counter of a class in the slots of a line, from `slot` on, or in the lines after
- * it. Returns NULL if there is none. */
+/* Finds the next counter whose quantity belongs to `class`: from slot `slot` of a line of counters
+ * on, then in the lines after this line. Stores the counter in *c and returns c; NULL if there is
+ * none. */
 static struct counter *counter_of(struct counter *c, u32 line, u32 slot, enum desc_class class)
 {
 	for (; line != NONE; line = reg.lines[line].next, slot = 0) {
@@ -404,9 +414,10 @@ u64 reg_now(const struct counter *c)
 	return slot_now(&reg.lines[c->line], c->slot);
 }
 
-/* Stores the value v of a counter. A value below 2^32, or a multiple of 1024 below 2^42 as most
- * memory sizes are, is stored in the line; a larger value in a history. Returns false if there is
- * no room. */
+/* Stores v as the value of the counter c. Its line (struct line) has 32 bits for a value: a value
+ * below 2^32 is stored there as it is, a multiple of 1024 below 2^42, as most memory sizes are, in
+ * KiB. Any other value is stored in a struct history, as are all values of a counter that already
+ * has one. Returns false if no history is free. */
 static bool set_now(struct counter *c, u64 v)
 {
 	u32 *at = &reg.lines[c->line].v[c->slot], n;
@@ -432,8 +443,8 @@ static bool set_now(struct counter *c, u64 v)
 	return true;
 }
 
-/* Moves a counter from slot i of the line l to slot j of the line `to`. k and to_k are the layouts
- * of the two lines. */
+/* Moves a counter from slot i of the line l to slot j of the line `to`; both are lines of counters
+ * (struct line). k and to_k are the slots of their layouts, which are changed, too. */
 static void slot_move(struct line *to, struct slots *to_k, u8 j,
 		      const struct line *l, struct slots *k, u8 i)
 {
@@ -441,11 +452,12 @@ static void slot_move(struct line *to, struct slots *to_k, u8 j,
 	to->v[j] = l->v[i];
 	to_k->inst[j] = k->inst[i];
 	to_k->desc[j] = k->desc[i];
-	/* an unused slot must be 0, because layouts are compared as a whole */
+	/* an unused slot of a layout must be 0, because layouts are compared with memcmp */
 	k->inst[i] = k->desc[i] = 0;
 }
 
-/* Moves the counters of the line l from this slot on to the empty line `to`. */
+/* Splits a line of counters: moves the counters from slot `slot` of the line l on to the empty line
+ * `to`. */
 static void line_split(struct line *l, u8 slot, struct line *to)
 {
 	struct slots low = reg.layouts[l->layout].slots, high = { 0 };
@@ -458,7 +470,8 @@ static void line_split(struct line *l, u8 slot, struct line *to)
 	line_set_layout(l, &low);
 }
 
-/* Inserts an empty slot for the counter (desc, inst) into a line that is not full. */
+/* Makes slot `slot` of the line of counters l empty, for the counter with quantity desc and
+ * instance inst: the counters from this slot on move up by one slot. The line must not be full. */
 static void line_open_slot(struct line *l, u8 slot, u8 desc, u16 inst)
 {
 	struct slots k = reg.layouts[l->layout].slots;
@@ -470,12 +483,14 @@ static void line_open_slot(struct line *l, u8 slot, u8 desc, u16 inst)
 	line_set_layout(l, &k);
 }
 
-/* factor of the line's number in entity.at, which is line * AT_SLOTS + slot */
+/* entity.at is LINE * AT_SLOTS + SLOT, the number of a line of counters and of a slot in this
+ * line */
 enum { AT_SLOTS = 8 };
 
-/* Inserts a new counter of the entity e after the counter whose value was stored last, or before
- * all others if no value was stored in this reading. A full line is split at that place. Returns
- * NULL if there is no room. */
+/* Adds the counter with quantity desc and instance inst to the entity e: after the counter whose
+ * value was stored last, or before all others if the current reading has stored no value yet. A
+ * full line of counters is split at that place. Stores the new counter in *c and returns c; NULL if
+ * the table of lines is full. */
 static struct counter *counter_insert(struct entity *e, u8 desc, u16 inst, struct counter *c)
 {
 	u32 line = e->at ? e->at / AT_SLOTS : e->first, new;
@@ -501,8 +516,9 @@ static struct counter *counter_insert(struct entity *e, u8 desc, u16 inst, struc
 	return counter_at(c, line, slot);
 }
 
-/* Returns true if a quantity is a sum over clients. Such a counter has a history from the start, so
- * that its value is never moved while values of clients are added. */
+/* Returns true if a quantity is a sum over clients (D_SUM_*, D_ALL_*). The counter of a sum has a
+ * struct history from the start, so that its value is not moved while values of clients are added
+ * to it. */
 static bool is_sum(u8 desc)
 {
 	return desc >= D_SUM_BUSY && desc <= D_ALL_TOTAL_CYCLES;
@@ -527,8 +543,9 @@ static struct counter *counter_add(struct entity *e, u8 desc, u16 inst, struct c
 	return c;
 }
 
-/* Returns the counter that follows the one whose value was stored last. It is probably the counter
- * of the next value, because a file has its lines in the same order each time. */
+/* Stores in *c the counter after the one whose value was stored last (or the first counter), and
+ * returns c; NULL if the entity has no counter. This is probably the counter of the next value,
+ * because the kernel prints the lines of a file in the same order each time. */
 static struct counter *counter_expected(const struct entity *e, struct counter *c)
 {
 	if (e->at == NONE)
@@ -538,9 +555,10 @@ static struct counter *counter_expected(const struct entity *e, struct counter *
 	return reg_next(c) ? c : counter_first_of(e, c, DESC_ANY);
 }
 
-/* Returns the counter (desc, inst) of the entity e. A new counter is inserted after the counter
- * whose value was stored last, so that the order of counters is that of the file. Returns NULL if
- * there is no room. */
+/* Finds or adds the counter with quantity desc and instance inst of the entity e. A new counter is
+ * added after the counter whose value was stored last, so that the counters have the order of the
+ * lines in the file that is read. Stores the counter in *c and returns c; NULL if a new counter has
+ * no room. */
 static struct counter *counter_ensure(struct entity *e, u8 desc, u16 inst, struct counter *c)
 {
 	if ((!counter_expected(e, c) || c->inst != inst || c->desc != desc) &&
@@ -568,8 +586,8 @@ static void count_dropped(struct entity *e)
 		e->dropped++;
 }
 
-/* Returns true if a counter keeps its value in readings that do not contain it: the capacity,
- * because hardware does not change, and sums of increases. */
+/* Returns true if a counter keeps its value in readings that do not contain it: the capacity of an
+ * engine, because hardware does not change, and sums over clients that never decrease. */
 static bool is_persistent(u8 desc)
 {
 	return desc == D_CAPACITY || (desc >= D_SUM_NS && desc <= D_SUM_TOTAL_CYCLES) ||
@@ -585,8 +603,8 @@ static void baseline_advance(struct counter *c)
 	k->t_was = k->t;
 }
 
-/* Begins a new reading of the entity e at the time t: the last readings of counters with rates
- * become their baselines. */
+/* Begins a new reading of the entity e at the time t: for counters with a rate, the last reading
+ * becomes the baseline, from which the next increase is computed. */
 void reg_begin(struct entity *e, i64 t)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
@@ -630,8 +648,9 @@ void reg_put_same(struct entity *e, i64 t)
  * time, its driver has restarted it: the next increase is computed from the lower value. */
 static const i64 restart_ns = 10000000000;
 
-/* Counts a reading that is not plausible: its value or its rate is unknown in this sample. where,
- * sensor: the device and the sensor, or the folder and the hwmon channel. */
+/* Counts a reading of a sensor that is not plausible, and keeps its description for --verbose: the
+ * value or the rate is unknown in this sample. Parameters `where` and `sensor`: the device and its
+ * sensor, or the folder and its hwmon channel. */
 void count_implausible(const char *where, struct str sensor, u8 range, u64 v)
 {
 	struct implausible *i = &registry.implausible;
@@ -658,8 +677,10 @@ static void device_implausible(struct entity *e, u8 desc, u16 inst, u64 v)
 	count_implausible(d->dev, inst_name(inst), quantities[desc].range, v);
 }
 
-/* Checks a new reading of a CO_METER counter (energy or another hardware counter): it may be
- * plausible, a jump, or unknown. last, t_last: value and time of the reading before. */
+/* Decides whether the new reading of a hardware counter (CO_METER, for example energy) is
+ * plausible. If only its increase is unknown, CF_BASE is cleared: the counter has no baseline. If
+ * the reading itself may be wrong, CF_SEEN is cleared: the counter has no value in this reading.
+ * last, t_last: value and time of the reading before. */
 static void check_meter(struct entity *e, struct counter *c, u64 last, i64 t_last)
 {
 	struct history *k = reg_history(c);
@@ -705,9 +726,10 @@ static void check_decrease(struct entity *e, struct counter *c)
 	}
 }
 
-/* Stores the value v of the counter (desc, inst) of the entity e, read at the time t. stays: PUT_*,
- * for a counter that already has a value in this reading. limit: as in is_plausible(). Returns
- * false if a table is full. */
+/* Stores v, read at the time t, as the value of the counter with quantity desc and instance inst of
+ * the entity e. If the counter already has a value in this reading, `stays` (PUT_*) selects which
+ * of the two is kept. limit: highest limit that the driver has for a sensor, 0 if none. A value
+ * that is not plausible is counted and not stored. Returns false if a table is full. */
 static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 stays,
 			u64 limit)
 {
@@ -721,15 +743,16 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 			/* a throttle reason is active if it is active for any GT of the device */
 			set_now(c, reg_now(c) | v);
 		/* amdgpu prints the resident memory of a region under two keys: drm-memory-NAME and
-		 * drm-resident-NAME. After the second one, the position at which new counters are
-		 * inserted stays unchanged: otherwise they would be inserted between older
-		 * counters, and would split a line. */
+		 * drm-resident-NAME. The second key does not change the place where the next new
+		 * counter is inserted (e->at): otherwise new counters would be inserted between
+		 * older ones, and would split a line of counters. */
 		if (is_region(desc))
 			e->at = last_put;
 		if (stays == PUT_FIRST || (stays == PUT_WEAK && !(c->flags & CF_WEAK)))
 			return true;
 	}
-	/* most values belong to clients and have no range: is_plausible() is not called for them */
+	/* most values belong to clients, and their quantities have no range of plausible values
+	 * (RG_ANY): is_plausible() is not called for them */
 	if (q->range != RG_ANY && !is_plausible(q->range, v, limit)) {
 		device_implausible(e, desc, c ? c->inst : 0, v);
 		return true;
@@ -762,7 +785,8 @@ bool reg_put(struct entity *e, u8 desc, struct str inst, u64 v, i64 t)
 }
 
 /* Does the same as reg_put(), for a reading of a sensor. limit: the highest limit that the driver
- * states for the sensor, 0 if none; a reading far above it is stored as unknown. */
+ * reports for the sensor, 0 if none. A reading far above this limit is not stored, so the value is
+ * unknown. */
 void reg_put_limited(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u64 limit)
 {
 	put_reading(e, desc, inst, v, t, PUT_FIRST, limit);
@@ -778,9 +802,10 @@ void reg_add(struct entity *e, u8 desc, struct str inst, u64 v)
 		count_dropped(e);
 }
 
-/* Stores the value v of a counter of the entity e, which was read at t, before the last reading. A
- * value of the last reading is kept. below: as in struct history. The caller calls reg_compare()
- * after all values of that earlier reading. */
+/* Adds an earlier reading of a counter of the entity e: the value v at the time t, before the last
+ * reading. It becomes the baseline of a counter with a rate. A value of the last reading is not
+ * replaced. below: as in struct history. After all values of the earlier reading, the caller calls
+ * reg_compare(). */
 void reg_put_previous(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, i64 below)
 {
 	struct counter at, *c = counter_put(e, desc, inst, &at);
@@ -801,7 +826,8 @@ void reg_put_previous(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, 
 	set_flags(c, reg.lines[c->line].flags[c->slot] | CF_OLD);
 }
 
-/* Sets the baseline of a counter with a rate: the counter had the value v at the time t. */
+/* Sets the baseline of a counter, from which its next increase is computed, to the value v at the
+ * time t. */
 void reg_baseline(const struct counter *c, u64 v, i64 t)
 {
 	reg_history(c)->was = v;
@@ -809,8 +835,8 @@ void reg_baseline(const struct counter *c, u64 v, i64 t)
 	reg.lines[c->line].flags[c->slot] |= CF_BASE;
 }
 
-/* Checks all counters of the entity e for decreases and implausible values: compares the last
- * reading with the one that reg_put_previous() stored. */
+/* Compares the last reading of the entity e with the earlier one that reg_put_previous() stored:
+ * checks whether counters decreased or increased more than is plausible. */
 void reg_compare(struct entity *e)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
@@ -820,8 +846,8 @@ void reg_compare(struct entity *e)
 			check_decrease(e, c);
 }
 
-/* Discards all readings of the entity e before the last one, because they were readings of another
- * entity with the same name. */
+/* Discards all readings of the entity e except the last one: the earlier ones belong to another
+ * entity that had the same name. */
 void reg_forget(struct entity *e)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
@@ -892,9 +918,9 @@ static bool counter_rate(const struct counter *c, u64 *d, u64 *dt)
 			    most_in(quantities[c->desc].range, *dt), d);
 }
 
-/* Stores in *v the value of the entity's own counter, or the sum over its clients if the entity has
- * no such counter. If its own counter has no value now, the sum is not used: a total that switches
- * between both would decrease. */
+/* Stores in *v the value of the counter (desc, inst) of the entity e or, if e has no such counter,
+ * the sum of this quantity over its clients. If the counter exists but has no value now, the sum is
+ * not used: a total that switches between counter and sum would decrease. */
 bool reg_get_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
 {
 	u8 sum = quantities[desc].sum;
@@ -903,9 +929,9 @@ bool reg_get_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v)
 	       (sum != NONE && !reg_find(e, desc, inst) && reg_get(e, sum, inst, v));
 }
 
-/* Does the same as reg_get_or_sum(), but tries the counter *near first. If *near is the right
- * counter, it is then set to the next counter: the counters of an instance usually follow each
- * other. */
+/* Does the same as reg_get_or_sum(), but tries the counter *near first, to save a search. If *near
+ * is the counter (desc, inst) and has a value, *near becomes the next counter of the entity: the
+ * counters of one instance usually follow each other. */
 bool reg_get_near(const struct entity *e, struct counter *near, u8 desc, u16 inst, u64 *v)
 {
 	if (near->desc != desc || near->inst != inst || !(near->flags & CF_SEEN))
@@ -980,8 +1006,8 @@ static bool engine_share(const struct entity *e, u16 inst, u64 *v)
 		*v *= PERCENT_PER_MIL;
 		return true;
 	}
-	/* If the kernel has a count for the whole device, the sum over its clients is never used,
-	 * even if the kernel's count is unknown at the moment. */
+	/* If the kernel counts the busy time of this engine for the whole device (D_BUSY_NS), the
+	 * sum over the clients is never used, even if the kernel's value is unknown now. */
 	return !reg_find(e, D_BUSY_NS, inst) && reg_get(e, D_SUM_BUSY, inst, v);
 }
 
@@ -1080,7 +1106,9 @@ bool device_idle(const struct device *d, u64 *v)
 			continue;
 		share = muldiv(ms, (u64)FULL * 1000000, dt);
 		if (share > 2ull * FULL)
-			continue; /* the counter was reset, which looks like a wrap at 32 bits */
+			/* a share above 200 % is impossible: the counter was reset, and the
+			 * decrease was taken for a wrap at 32 bits */
+			continue;
 		share = percent(share);
 		found = true;
 		if (share < *v)
@@ -1103,7 +1131,8 @@ static void add_resident(struct resident *sum, const struct entity *e, u32 line,
 
 	if (!(l->flags[slot] & CF_SEEN) || region == IN_CHIP ||
 	    (k->desc[slot] == D_SUM_RESIDENT && reg_find(e, D_RESIDENT, inst)))
-		/* the device's own count of a region is used instead of the sum over its clients */
+		/* the device's own resident bytes of a region are used instead of the sum over its
+		 * clients */
 		return;
 	sum->any = true;
 	if (region == IN_VRAM) {
@@ -1180,9 +1209,9 @@ static void sum_max(struct entity *e, u8 desc, u16 inst, u64 v)
 		set_flags(c, c->flags | CF_SEEN);
 }
 
-/* Returns the increase of a client's counter since it was last added to a sum. If the client was
- * not added before (added is false), that is its whole value. Sums of increases never decrease when
- * clients end. */
+/* Returns the amount that the counter c of a client adds to a sum over clients: its increase since
+ * the client was last added or, if the client was not added before (added is false), its whole
+ * value. Such a sum does not decrease when a client ends. */
 static u64 sum_increase(struct counter *c, bool added)
 {
 	const struct history *k = reg_history(c);
@@ -1228,8 +1257,8 @@ static void sum_engine(struct entity *into, const struct entity *e, struct count
 	default:
 		return;
 	}
-	/* If a client has busy ns of an engine, its cycles or percentage are not added to the busy
-	 * share again. */
+	/* If a client has both busy ns and cycles or a percentage of an engine, its busy share is
+	 * added only once, for the busy ns. */
 	if (c->desc != D_BUSY_NS && reg_find(e, D_BUSY_NS, c->inst))
 		return;
 	if (rates && engine_share(e, c->inst, &v))
@@ -1241,12 +1270,13 @@ static u8 sum_desc(u8 desc)
 	return quantities[desc].sum;
 }
 
-/* State while the values of one client are added to sums. */
+/* State while the values of one client (e) are added to the sums of a device or a group (into). */
 struct summing {
 	struct entity *into;
 	const struct entity *e;
-	/* The counter that sum_region() added last: quantity desc of the region inst. desc is
-	 * D_COUNT if sum_set_position() has already moved into->at to the sum of that counter. */
+	/* The counter that sum_region() added last: quantity desc of the memory region inst. desc
+	 * is D_COUNT if sum_set_position() has already moved into->at, the place where the next new
+	 * sum is inserted, to the sum of that counter. */
 	u8 desc;
 	u16 inst, shared_inst;
 	/* shared bytes (D_SHARED) of the client in the region shared_inst; 0 if there are none */
@@ -1262,9 +1292,9 @@ static void sum_set_position(struct summing *r)
 	r->desc = D_COUNT;
 }
 
-/* Finds the history that has the sum for the region in a slot, and stores its number in k->sums[],
- * where sum_region() finds it for the next client with the same layout. Returns false if there is
- * no room. */
+/* Finds or adds the sum over clients for the memory region in slot `slot` of the layout k, and
+ * stores the index of its history in k->sums[slot]. sum_region() finds it there for the next client
+ * with the same layout. Returns false if a table is full. */
 static bool sum_place(struct summing *r, struct layout *k, u8 slot)
 {
 	struct counter at, *c;
@@ -1294,8 +1324,8 @@ static inline u64 split_shared(struct summing *r, u16 inst, u64 v, u64 *shared)
 
 /* Adds the size v of a client's buffers in a region to the sum over clients. Shared buffers must
  * not be counted for each client: the sum has all private parts, and only the largest shared part
- * of any client. The member t in the history of such a sum is 1 + the shared part that the sum
- * contains; see sums_end(). */
+ * of any client. The member t in the history of such a sum is no time: it is 1 + the shared part
+ * that the sum contains, or 0 if no client was added yet. */
 static inline void sum_region(struct summing *r, struct layout *k, u8 slot, u64 v)
 {
 	u16 inst = k->slots.inst[slot];
@@ -1365,7 +1395,7 @@ static void sum_unfiltered(struct entity *into, const struct client *c)
 static void sums_begin(struct entity *e)
 {
 	if (e->kind != K_DEVICE)
-		e->dropped = 0; /* For a device, reg_begin() has already set `dropped` to 0. */
+		e->dropped = 0; /* reg_begin() has already set `dropped` of a device to 0 */
 	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
 		if ((c->desc >= D_SUM_BUSY && c->desc <= D_SUM_DNS) || c->desc == D_MAXFREQ ||
 		    c->desc == D_CURFREQ || (c->desc >= D_SUM_TOTAL && c->desc <= D_SUM_ACTIVE) ||
@@ -1457,9 +1487,10 @@ static void sum_idle_engines(struct device *d)
 			sum_add(&d->e, D_SUM_BUSY, c->inst, 0);
 }
 
-/* Adds the last readings of all clients to sums for their devices or, if by_group is true, for
- * their groups on the devices: cgroups, or the groups that registry.group_of() returns. If rates is
- * false, only values that need a single reading are added. */
+/* Computes sums of the last readings of all clients: for each device or, if by_group is true, for
+ * each group of clients on a device (the clients of a cgroup, or the groups that
+ * registry.group_of() returns). If rates is false, no sums of rates, which need two readings, are
+ * computed. */
 void reg_sum_clients(bool by_group, bool rates)
 {
 	bool other = HAS(procs) && by_group && registry.group_of;
@@ -1539,7 +1570,7 @@ bool text_eq(u32 t, struct str s)
 }
 
 /* Stores the text s instead of the text `old`, which may be NONE. Returns the number of the new
- * text; NONE if the table is full. */
+ * text; NONE if the table of texts is full. */
 u32 text_put(u32 old, struct str s)
 {
 	u32 first = NONE, *link = &first;
@@ -1589,8 +1620,8 @@ size_t text_copy(u32 t, char *b, size_t cap)
 }
 
 /* Computes the number of clients of the device d that have a record in this sample. Returns false
- * if the number is unknown: all clients of d lack an id or a known holder, no client of d can ever
- * be seen, or some files could not be read this time. */
+ * if the number is unknown: it is 0, but there are clients without an id or without a known
+ * process, the driver does not list clients, or a file could not be read this time. */
 bool device_clients(const struct device *d, u64 *v)
 {
 	*v = d->clients - d->waiting;
@@ -1711,8 +1742,8 @@ u32 holder_add(u32 pid, u32 fd, u32 task, u32 client)
 	holders[n] = (struct holder){ .pid = pid, .fd = fd, .task = task, .client = client,
 				      .io = -1 };
 	*link = (u16)n;
-	/* The new holder is inserted as the second: the client is read through the first holder,
-	 * which must not change. */
+	/* The new holder (one more descriptor of the client) is inserted as the second one: the
+	 * fdinfo of the client is read through the first holder, which must not change. */
 	tail = &clients[client].holders;
 	if (*tail)
 		tail = &holders[*tail].next_client;
@@ -1722,8 +1753,9 @@ u32 holder_add(u32 pid, u32 fd, u32 task, u32 client)
 	return n;
 }
 
-/* Removes a holder. Its client is kept, even if it has no holder left. The caller must have closed
- * the member `io` of the holder. */
+/* Removes a holder: one descriptor through which a process holds a client. The row of the client is
+ * kept, even if it has no holder left. The caller must have closed the member `io` of the
+ * holder. */
 void holder_remove(u32 n)
 {
 	struct holder *h = &holders[n];
@@ -1767,7 +1799,7 @@ u32 task_add(u32 pid)
 	return n;
 }
 
-/* Removes a task from the table if it does not hold a client. */
+/* Removes a process from tasks[] if no descriptor of this process holds a client. */
 void task_prune(u32 n)
 {
 	struct task *t = &tasks[n];
@@ -1795,7 +1827,8 @@ bool process_cpu(const struct taskinfo *i, u64 *v)
 	return *v < MOST_CPU;
 }
 
-/* Returns the task of the process that a group is about; NULL if it is unknown or has ended. */
+/* Returns the row in tasks[] of the process with the pid and start time of the group g; NULL if the
+ * process is unknown or has ended. */
 const struct task *group_task(const struct group *g)
 {
 	u32 n = task_find(g->pid);
@@ -1803,7 +1836,8 @@ const struct task *group_task(const struct group *g)
 	return n != NONE && tasks[n].start == g->start ? &tasks[n] : NULL;
 }
 
-/* Returns the facts about the process of a group; NULL if none were read. */
+/* Returns the facts from /proc about the process of the group g of clients; NULL if none were
+ * read. */
 const struct taskinfo *taskinfo_of(const struct group *g)
 {
 	u32 n = task_find(g->pid);
@@ -1864,9 +1898,9 @@ void str_copy(char *field, size_t cap, struct str s)
 	field[n] = '\0';
 }
 
-/* Returns the next device after row i of the table, in no special order; with i = NONE, the first
- * device; NONE at the end. If `gone` is true, unplugged devices and those that --not excludes are
- * returned, too. */
+/* Returns the number of the next device after row i of devices[], in no special order; with i =
+ * NONE, the first device; NONE at the end. If `gone` is true, unplugged devices and those that
+ * --not excludes are returned, too. */
 u32 device_next(u32 i, bool gone)
 {
 	while (++i <= nrows.devices)
@@ -1875,8 +1909,8 @@ u32 device_next(u32 i, bool gone)
 	return NONE;
 }
 
-/* Adds a device and returns its row number; NONE if there is no room. The caller then calls
- * device_lost() once, even if it tries the same device several times. */
+/* Adds a row to devices[] and returns its number; NONE if there is no room. The caller then calls
+ * device_lost(), only once per device, even if it tries to add the same device several times. */
 u32 device_add(void)
 {
 	u32 n;
@@ -1896,7 +1930,7 @@ u32 device_add(void)
 	return n;
 }
 
-/* Counts a device for which the table has no room. */
+/* Counts a device for which devices[] has no free row. */
 void device_lost(void)
 {
 	reg_tables.devices.dropped++;
@@ -2005,8 +2039,8 @@ u32 count_find(u64 id)
 	return i;
 }
 
-/* Returns the difference between the last reading of a count and its reading at the start of the
- * interval. */
+/* Returns what a perf event has counted in the current interval: the differences of its count and
+ * its times between the last reading and the start of the interval. */
 static struct tally tally_delta(const struct count *c)
 {
 	return (struct tally){ c->now.value - c->was.value, c->now.enabled - c->was.enabled,
@@ -2041,13 +2075,15 @@ void rows_begin_whole(void)
 		evsets[i].turns_was = (u64)(evsets[i].active_was = 0);
 }
 
-/* Adds a count to the row of its event. If the count ran only a part of the time, it is
- * extrapolated to the whole time, separately for each CPU or task. */
+/* Adds one count of a perf event to the row of the event in the output of `stat`. If the event was
+ * enabled longer than it ran (multiplexing) and `scale` is true, the count is extrapolated to the
+ * whole time, separately for each CPU or task. */
 static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 {
 	const struct event *ev = &events[c->event];
 	struct tally d = tally_delta(c);
-	/* true if the task ran earlier, but not in this interval: the count is 0 */
+	/* true if the task has run before: without time enabled in this interval, the task slept,
+	 * and the count is 0 */
 	bool slept = c->pid && c->now.enabled;
 	u8 state = c->state;
 
@@ -2058,8 +2094,8 @@ static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 	if (state == CS_NO_FILES)
 		r->cut = true;
 	if (state != CS_COUNTED) {
-		/* The time of a count without a value is added, so that the share of the row shows
-		 * that the sum lacks a count. */
+		/* The time of a count without a value is added, too: then the share of the row is
+		 * below 100 % and shows that the sum lacks a count. */
 		r->sum.enabled += state == CS_RETURNED && dt > 0 ? (u64)dt : d.enabled;
 		r->state = r->places == 0 && state > r->state ? state : r->state;
 		return;
@@ -2067,7 +2103,8 @@ static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 	r->state = CS_COUNTED;
 	r->places++;
 	if (ev->rule == R_LEVEL) {
-		/* only temperatures can be negative */
+		/* values above INT64_MAX are negative: only virtual counters of temperatures have
+		 * such values */
 		r->neg = c->virt && c->now.value > INT64_MAX;
 		r->value = r->neg ? -c->now.value : c->now.value;
 		r->sum = (struct tally){ c->now.value, r->sum.enabled + d.enabled,
@@ -2081,8 +2118,9 @@ static void row_add(struct evrow *r, const struct count *c, i64 dt, bool scale)
 			   muldiv(d.value, d.enabled, d.running) : d.value);
 }
 
-/* Converts the value of a row to its unit by multiplication with its scale. The result is a
- * fixed-point number with up to nine decimals, as many as fit in 64 bits. */
+/* Converts the value of a row of `stat` to the unit of its event by multiplication with scale /
+ * 10^scale_point. The result is value / 10^point with up to nine decimals, as many as fit in 64
+ * bits. */
 static void row_unit(struct evrow *r, u64 scale, u8 scale_point)
 {
 	unsigned point = scale_point + r->point;
@@ -2101,8 +2139,8 @@ static void row_unit(struct evrow *r, u64 scale, u8 scale_point)
 	}
 }
 
-/* Extrapolates the value of a row whose event set was active for only a part of the interval of dt
- * ns. */
+/* For a row whose event set was active for only a part of the interval of dt ns: reduces the share
+ * of the row accordingly and, if `scale` is true, extrapolates its value to the whole interval. */
 static void row_set(struct evrow *r, const struct evset *s, i64 dt, bool scale)
 {
 	i64 active = s->active - s->active_was;
@@ -2118,12 +2156,14 @@ static void row_finish(struct evrow *r, i64 dt, bool scale)
 {
 	const struct event *ev = &events[r->event];
 
-	if (r->cut) { /* a sum that lacks some counts is not a valid value */
+	/* some counts of the row were not opened: a sum without them is not a valid value */
+	if (r->cut) {
 		r->state = CS_NO_FILES;
 		r->sum = (struct tally){ 0 };
 	}
 	r->share = r->sum.enabled ? muldiv(r->sum.running, 100000, r->sum.enabled) : 0;
-	/* r->value, the mean of earlier repetitions, keeps its decimals (r->point) */
+	/* A row without a value in this repetition keeps r->point: rows_repeat() sets its value to
+	 * the mean of earlier repetitions, which has these decimals. */
 	if (r->state != CS_COUNTED)
 		return;
 	r->point = 0;
@@ -2133,7 +2173,8 @@ static void row_finish(struct evrow *r, i64 dt, bool scale)
 		r->value = dt > 0 ? muldiv(r->value, 10000000000, (u64)dt) : 0;
 		r->point = 1;
 	} else if (ev->rule == R_SHARE) {
-		/* index of the row for the next event, counted on the same CPU or task */
+		/* index in evrows[] of the row for the next event at the same site (CPU, task,
+		 * ...) */
 		size_t next = (size_t)(r - evrows) + nrows.sites;
 		u64 all = next <= nrows.evrows ? evrows[next].sum.value : 0;
 
@@ -2148,15 +2189,15 @@ static void row_finish(struct evrow *r, i64 dt, bool scale)
 		row_unit(r, ev->scale, ev->scale_point);
 }
 
-/* Computes the values of all rows for the interval of dt ns that ended with the last reading. dt is
- * negative if there is no interval. */
+/* Computes the values of all rows of `stat` for the interval of dt ns that ended with the last
+ * reading of the counts. dt is negative if there is no interval. */
 void rows_sum(i64 dt, bool scale)
 {
 	for (u32 i = 1; i <= nrows.evrows; i++) {
 		evrows[i].places = 0;
 		evrows[i].neg = evrows[i].cut = false;
 		evrows[i].value = 0;
-		/* the state remains CS_NEVER_RAN if the row has no counts in this repetition */
+		/* initial state, which remains if no count belongs to the row in this repetition */
 		evrows[i].state = CS_NEVER_RAN;
 		evrows[i].sum = (struct tally){ 0 };
 	}
@@ -2168,8 +2209,8 @@ void rows_sum(i64 dt, bool scale)
 	reg.times.elapsed.value = dt < 0 ? 0 : (u64)dt;
 }
 
-/* Sets the value of a row to the mean of its repetitions so far. It is exact if their sum fits in
- * 64 bits. */
+/* Sets the value of a row of `stat -r` to the mean of its repetitions so far. The mean is computed
+ * from the exact sum of the values if this sum fits in 64 bits, otherwise in floating point. */
 static void row_mean(struct evrow *r)
 {
 	double mean = r->mean < 0 ? -r->mean : r->mean;
@@ -2180,8 +2221,8 @@ static void row_mean(struct evrow *r)
 		   mean >= 18446744073709551615.0 ? UINT64_MAX : (u64)(mean + 0.5);
 }
 
-/* Adds the unscaled count and the times of one repetition to the totals of a row. row_mean_times()
- * computes the means from the totals. */
+/* Adds the unscaled count and the times of one repetition of `stat -r` to the totals of a row, from
+ * which row_mean_times() computes the means. */
 static void row_times(struct evrow *r)
 {
 	r->all.value = add_sat(r->all.value, r->sum.value);
@@ -2193,14 +2234,15 @@ static void row_mean_times(struct evrow *r)
 {
 	r->sum = (struct tally){ r->all.value / r->repeats, r->all.enabled / r->repeats,
 				 r->all.running / r->repeats };
-	/* The share of an event in an event set is kept, because it also depends on how long the
-	 * set was active. */
+	/* For an event in an event set, the share of the last repetition is kept: it also depends
+	 * on how long the set was active. */
 	if (!evsets[events[r->event].set].name)
 		r->share = r->all.enabled ?
 			   muldiv(r->all.running, 100000, r->all.enabled) : 0;
 }
 
-/* Adds one repetition to a row, and computes mean and variance by Welford's method. */
+/* Adds one repetition of `stat -r` to a row: updates mean and variance of its values by Welford's
+ * method. */
 static void row_repeat(struct evrow *r)
 {
 	double v = r->neg ? -(double)r->value : (double)r->value, d = v - r->mean;

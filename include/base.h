@@ -41,8 +41,8 @@ static inline size_t str_len(struct str s)
 	return (size_t)(s.e - s.p);
 }
 
-/* A buffer to which text is appended. An append that does not fit sets full, which stays true:
- * formatters need no error path, and the writer of the output checks full once. */
+/* A buffer to which text is appended. An append that does not fit sets the member `full`, which
+ * stays true: formatters need no error path, and the writer of the output checks `full` once. */
 struct buf {
 	char *p;
 	size_t n, cap;

@@ -21,9 +21,9 @@
 #define ROW_OF(kind, has) ROW_NAMED(kind, has)
 #define ROW_NAMED(kind, has) kind##has
 
-/* FEATURED marks a static function that only rows of optional features use: if these rows are left
- * out, the compiler drops the function without a warning. WHOLE is 1 if no feature is left out,
- * else 0. */
+/* FEATURED marks a static function to which only table rows of optional features refer: if these
+ * rows are left out, the compiler drops the function without a warning. WHOLE is 1 if no feature is
+ * left out, else 0. */
 #ifdef LEFT_OUT
 #define WHOLE 0
 #define FEATURED __attribute__((unused))

@@ -26,20 +26,23 @@ enum desc {
 #include "quantities.h"
 	/* D_SUM_*: sums over the clients of a device or of a cgroup that no filter of the command
 	 * line hides */
-	D_SUM_BUSY, D_SUM_UTIL, /* an engine's busy time and work in 10^-9 of its capacity */
-	/* an engine's busy cycles, and busy ns, since the previous reading */
+	/* D_SUM_BUSY, D_SUM_UTIL: busy time and work of an engine in 10^-9 of its capacity */
+	D_SUM_BUSY, D_SUM_UTIL,
+	/* D_SUM_DCYCLES, D_SUM_DNS: busy cycles and busy ns of an engine since the previous
+	 * reading */
 	D_SUM_DCYCLES, D_SUM_DNS,
-	/* D_SUM_NS, D_SUM_CYCLES and D_SUM_TOTAL_CYCLES: increases of the clients' counters since
-	 * the first reading; these sums never decrease */
+	/* D_SUM_NS, D_SUM_CYCLES: busy ns and busy cycles of all clients so far, including clients
+	 * that have ended; D_SUM_TOTAL_CYCLES: largest drm-total-cycles of any client. None of
+	 * these ever decreases. */
 	D_SUM_NS, D_SUM_CYCLES, D_SUM_TOTAL_CYCLES,
 	D_SUM_TOTAL, D_SUM_SHARED, D_SUM_RESIDENT, D_SUM_PURGEABLE, D_SUM_ACTIVE,
-	/* D_ALL_*: sums like D_SUM_NS, D_SUM_CYCLES and D_SUM_TOTAL_CYCLES, but over all clients of
-	 * a device or group: those that a filter of the command line hides are included */
+	/* D_ALL_*: like D_SUM_NS, D_SUM_CYCLES and D_SUM_TOTAL_CYCLES, but for all clients of a
+	 * device or group, including those that a filter of the command line hides */
 	D_ALL_NS, D_ALL_CYCLES, D_ALL_TOTAL_CYCLES,
 	D_COUNT
 };
-/* Functions that compare enumerators depend on this order. A new row of quantities.h inside one of
- * these ranges must suit the function. */
+/* Some functions compare enumerators with < and >, so they depend on this order. A new row of
+ * quantities.h between two enumerators that a function compares must suit this function. */
 _Static_assert(D_BUSY_PCT == 0 && D_CURFREQ == 6, "is_engine(): engines come first");
 _Static_assert(D_CYCLES == D_BUSY_NS + 1 && D_TOTAL_CYCLES == D_BUSY_NS + 2 &&
 	       D_ALL_CYCLES == D_ALL_NS + 1 && D_SUM_CYCLES == D_SUM_NS + 1,
@@ -52,7 +55,9 @@ _Static_assert(D_FREQ_RPN - D_FREQ_CUR == 10 && D_LINK_WIDTH - D_FAN == 6,
 /* Rules: how two readings become the value of a perf event, a named counter or a counter of the
  * host. */
 enum rule {
-	R_COUNT, /* the increase since the start; for a perf event, scaled to the time enabled */
+	/* the increase since the start of the measurement or interval; for a perf event, scaled to
+	 * the time enabled */
+	R_COUNT,
 	R_LEVEL, /* the value of the last reading; signed (i64) if the quantity is signed */
 	R_RATE,  /* the increase per second since the previous reading */
 	/* the increase in percent (0 to 100) of the increase of a second counter: for a counter of
@@ -73,7 +78,7 @@ enum rule {
 
 /* Properties of a quantity: how it changes with time and how it is summed over clients.
  * quantities[] has one row for each enumerator of enum desc; an enumerator without a row in
- * quantities.h, such as D_SUM_BUSY, is a level (CO_LEVEL). */
+ * quantities.h, such as D_SUM_BUSY, may increase or decrease (CO_LEVEL). */
 struct quantity {
 	u8 course; /* CO_* of enum course (parse.h): how the quantity changes with time */
 	bool is_signed;
@@ -94,7 +99,7 @@ struct counter {
 	u8 desc, flags, slot;
 };
 enum {
-	CF_SEEN = 1, /* the counter has a value in this reading */
+	CF_SEEN = 1, /* the counter has a value in the last reading of its entity */
 	CF_BASE = 2, /* the counter has a baseline: a value from which an increase is computed */
 	CF_RATE = 4, /* a rate is computed for the counter, so it has a struct history */
 	/* the counter had a value in an earlier reading; that value may be no valid baseline now */
@@ -156,7 +161,7 @@ struct device {
 	u32 clients, waiting;
 	/* number of readings of this device's sensors in this sample that were not plausible */
 	u32 implausible;
-	/* approximate number of open descriptors of the device whose fdinfo has no client id */
+	/* approximate number of open descriptors of the device that have no client id in fdinfo */
 	u32 anonymous;
 	u8 part;                 /* enum chip_part: the part of the chip that this device is */
 	/* false: the device is suspended; files whose reading could resume it are not read */
@@ -235,8 +240,8 @@ struct client {
 	u16 next_shown;
 	u8 keykind;
 	bool hidden; /* a filter of the command line excludes the client */
-	/* true if D_SUM_* (in_sums) and D_ALL_* (in_all_sums) include the values of this client up
-	 * to its previous reading */
+	/* true if the sums D_SUM_* (in_sums) and D_ALL_* (in_all_sums) include the values that this
+	 * client had at its previous reading */
 	bool in_sums, in_all_sums;
 };
 
@@ -251,7 +256,8 @@ struct group {
 	/* e.kind is K_CGROUP for the clients of a cgroup, K_PROCESS for those of a process */
 	struct entity e;
 	u32 device, cgroup, next;
-	/* number of shown clients of the group, and number of all its clients, in this sample */
+	/* clients: number of clients of the group in this sample that no filter of the command line
+	 * hides; members: number of all its clients */
 	u32 clients, members;
 	/* pid, start, first_shown and keep are set only if e.kind is K_PROCESS; cgroup is NONE
 	 * then */
@@ -260,8 +266,8 @@ struct group {
 	 * one with the same pid */
 	u64 start;
 	u16 first_shown; /* row in clients[] of the first shown client of the process */
-	/* the process still runs: its row is kept when it has no clients, so that its totals
-	 * continue when it opens another client */
+	/* the process still runs: the row of its group is kept even without clients, so that the
+	 * totals of the group continue when the process opens another client */
 	bool keep;
 };
 
@@ -301,8 +307,8 @@ enum {
 	MAX_NAME = 128,
 };
 
-/* Tables that grow while the program runs. Code may access only row NONE of devices[], and in each
- * table the rows up to its number in nrows: memory after them may not exist. */
+/* Tables that grow while the program runs. In each table, code may access only the rows up to the
+ * number in nrows, and in devices[] also row NONE: the memory after them may not exist. */
 extern struct device *devices;
 extern struct client *clients;
 extern struct holder *holders;
@@ -335,7 +341,7 @@ extern struct registry {
 	 * scan */
 	u32 transient;
 	u32 unreadable;  /* number of processes that the last scan had no permission to read */
-	/* more than one sample will be taken: the program remembers what a scan found */
+	/* more than one sample will be taken, so a scan keeps what it found for the next scan */
 	bool repeats;
 	bool saw_others; /* at least one process of another user could be read */
 	/* D_ALL_* (sums that include hidden clients) are computed for devices and groups */
@@ -370,7 +376,8 @@ void reg_baseline(const struct counter *c, u64 v, i64 t);
 struct counter *counter_find(const struct entity *e, u8 desc, u16 inst, struct counter *c);
 struct counter *reg_next(struct counter *c);
 enum desc_class { DESC_ANY, DESC_ENGINE, DESC_REGION, DESC_RESIDENT, DESC_CLASSES };
-/* Like reg_first() and reg_next(), but only for counters whose quantity belongs to the class. */
+/* Like reg_first() and reg_next(), but skip the counters whose quantity does not belong to
+ * `class`. */
 struct counter *counter_first_of(const struct entity *e, struct counter *c, enum desc_class class);
 struct counter *reg_next_of(struct counter *c, enum desc_class class);
 /* reg_first(), reg_first_of() and reg_find() return NULL if the entity has no such counter. The
@@ -481,8 +488,8 @@ struct event {
 	/* events with the same number are one event on several PMUs, and their counts are summed;
 	 * 0: no other event has the number */
 	u16 row;
-	/* position (from 0) of the event's row among the rows of each site; events with the same
-	 * position are summed (sources/perf/perfevent.c) */
+	/* the row of the event at site s is evrows[1 + sum * nrows.sites + s]; events with the same
+	 * `sum` are added up in one row (sources/perf/perfevent.c) */
 	u16 sum;
 	/* number of counts of this event after which the next event set becomes active; 0: no
 	 * limit */
@@ -540,8 +547,8 @@ struct count {
 	/* true if this count is a group leader: one read of it returns the counts of its group */
 	bool members;
 	bool virt;       /* this is a virtual counter, which has no perf event */
-	/* overflows of this event make the next event set active: it was enabled for that, and has
-	 * not overflowed since */
+	/* for an event whose overflow makes the next event set active: it was enabled for this, and
+	 * has not overflowed since */
 	bool armed;
 	/* the ring buffer of this count also receives records of mappings and process names (MMAP,
 	 * COMM) */
@@ -550,7 +557,8 @@ struct count {
 	bool off;        /* the count is disabled at present */
 	u64 last;        /* for a virtual counter: its value at the last reading */
 	i64 read_at;     /* for a virtual counter: time in ns of the last reading, or of enabling */
-	/* the ring buffer of this count is mapped; other counts on the same CPU write to it, too */
+	/* the ring buffer of this count is mapped; other counts of the same CPU or task write to
+	 * it, too */
 	bool ring;
 	u64 id;          /* id of the event in the kernel, which samples contain */
 	u32 next_id;
@@ -561,7 +569,7 @@ struct count {
 /* A site: the CPU, core, socket, process, task or cgroup for which stat prints a row. Each event
  * has one row per site. */
 struct site {
-	/* numbers of CPU, core and so on in the topology, and the level of the cache; -1: all of
+	/* numbers of the CPU, core and so on in the topology; level: level of the cache; -1: all of
 	 * them */
 	i32 cpu, core, die, socket, node, cluster, cache, level;
 	u32 pid, tid;          /* pid of the process and tid of the task that is counted; 0: all */
@@ -573,8 +581,8 @@ struct site {
 #define SITE_ALL .cpu = -1, .core = -1, .die = -1, .socket = -1, .node = -1, .cluster = -1, \
 		 .cache = -1, .level = -1
 
-/* A row of the result of stat: the value of one event at one site, which is the sum of its counts
- * at this site. */
+/* A row of the output of stat: the value of one event at one site (CPU, core, socket, process, task
+ * or cgroup), which is the sum of the event's counts there. */
 struct evrow {
 	struct entity e; /* the row as an entity; e.kind is K_EVENT */
 	u32 event, site;
