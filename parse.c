@@ -34,7 +34,8 @@ static const char *skip_zeros(struct str s)
  * true, the texts are PCI addresses, in which leading zeros of numbers are ignored. */
 bool str_same(struct str a, struct str b, bool slot)
 {
-	bool begins = slot; /* true at a position where both texts may have a number */
+	/* true at the start and after each ':' or '.', where both texts may have a number */
+	bool begins = slot;
 
 	for (; a.p < a.e && b.p < b.e; a.p++) {
 		if (begins) {
@@ -75,7 +76,7 @@ static inline u64 load8(const char *p)
 	return w;
 }
 
-/* Returns a word with the high bit set in each byte that equals c in w. */
+/* Returns a word that has the high bit set in each byte in which the word w has the value c. */
 static inline u64 bytes_equal(u64 w, char c)
 {
 	static const u64 low7 = UINT64_MAX / 255 * 0x7f;
@@ -84,7 +85,8 @@ static inline u64 bytes_equal(u64 w, char c)
 	return ~(((w & low7) + low7) | w | low7);
 }
 
-/* Returns the index, in memory order, of the byte that contains the first bit that is set. */
+/* Returns the index of the first byte in memory that has a bit set in the word `bits`, a result of
+ * bytes_equal() that is not 0. */
 static inline unsigned byte_first(u64 bits)
 {
 	return (unsigned)(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ?
@@ -264,8 +266,8 @@ int str_order(struct str a, struct str b)
 	return (a.p < a.e) - (b.p < b.e);
 }
 
-/* Copies a text in lower case. Returns its length, or MAX_NEAR + 1 if the text has more than
- * MAX_NEAR bytes. */
+/* Copies a text in lower case to `to`. Returns its length, or MAX_NEAR + 1 if the text has more
+ * than MAX_NEAR bytes. */
 static size_t lower_copy(char to[MAX_NEAR], struct str s)
 {
 	size_t n = 0;
@@ -308,7 +310,7 @@ u32 text_distance(struct str a, struct str b)
 	return rows[nx % 3 * WIDTH + ny];
 }
 
-/* Stores a name in *n if it is more similar to n->text than the names tried before, and if at most
+/* Stores `name` in *n if it is more similar to n->text than the names tried before, and if at most
  * a third of its bytes differ (one byte if the name is shorter than six). */
 void nearest_try(struct nearest *n, struct str name)
 {
@@ -519,7 +521,9 @@ u64 muldiv(u64 a, u64 b, u64 c)
 }
 
 /* Computes the increase *d of a counter from the reading `was` to the reading `now`. most: largest
- * plausible increase. Returns false if the increase is unknown, because the value has decreased. */
+ * plausible increase, up to which a decrease of a CO_WRAP32 counter is a wrap. Returns false if the
+ * value has decreased and the increase is unknown; after a decrease of a CO_PEAK counter, *d is
+ * 0. */
 bool course_delta(u8 course, u64 was, u64 now, u64 most, u64 *d)
 {
 	*d = now - was;
@@ -566,7 +570,7 @@ const struct bounds ranges[RANGES] = {
 	[RG_LOAD]     = { "load", 0, 1000000, 0, 0, 0 },
 	[RG_BYTES]    = { "memory", 0, INT64_MAX, 0, 0, 0 },
 	[RG_LINK]     = { "link speed", 0, 10240, 0, 0, 0 },         /* in 0.1 GT/s */
-	/* idle time in ms; more than 1000 ms per second, because a read may be late */
+	/* idle time in ms; up to 2000 ms per second are plausible, because a read may be late */
 	[RG_IDLE]     = { "idle time", 0, INT64_MAX, 2000, 0, 0 },
 	[RG_HUMIDITY] = { "humidity", 0, 100000, 0, 0, 0 },          /* in 1/1000 % */
 };
@@ -580,8 +584,8 @@ bool is_plausible(u8 range, u64 v, u64 limit)
 
 	if (range == RG_ANY)
 		return true;
-	/* UINT32_MAX is a 32-bit register without a value. As a power in uW it would be 4295 W,
-	 * which is in the range. */
+	/* A reading of UINT32_MAX comes from a 32-bit register without a value. As a power in uW it
+	 * would be 4295 W, which is in the range of plausible readings. */
 	if (v - (u64)r->low > size || (r->times && v == UINT32_MAX))
 		return false;
 	return !r->times || !limit || (i64)v <= (i64)r->more ||
@@ -613,10 +617,11 @@ static bool meter_rate(u8 range, u64 from, i64 t_from, const struct history *h, 
 }
 
 /* Decides whether the increase of a hardware counter, such as energy, is plausible at the new
- * reading h->now. last, t_last: value and time of the previous reading. After a decrease, h->was is
- * kept for some readings, because the counter continues from h->was if this is a dip. If it counts
- * on from the low value, it was restarted, and only the interval with the restart is unknown. If
- * both are possible, the one with the lower rate is chosen. */
+ * reading h->now. last, t_last: value and time of the previous reading. After a decrease, h->was,
+ * the reading before it, is kept for some readings, because a counter with a temporary dip
+ * continues from there. If the counter goes on from the low value, it was restarted, and only the
+ * increase of the interval with the restart is unknown. If both are possible, the one with the
+ * lower rate is chosen. */
 u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range)
 {
 	u64 rate, rate_last;
@@ -644,8 +649,9 @@ u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range)
 }
 
 /* Adds the energy since the last reading to e->sum. v, t: value and time of the new reading; wrap:
- * the value at which the counter continues from 0, 0 if unknown. A wrap is accepted only if the
- * energy is then plausible. Returns false if the energy of this reading is unknown. */
+ * the value at which the file's counter starts again from 0; wrap 0: unknown. A decrease is taken
+ * for a wrap only if the increase is then plausible. Returns false if the energy of this reading is
+ * unknown. */
 bool energy_sum(struct energy *e, u64 v, i64 t, u64 wrap)
 {
 	struct history *h = &e->h;
@@ -852,7 +858,8 @@ static char *write_dec(char *p, u64 n, u8 point, u8 keep)
 	fill_digits(p, e, n);
 	if (!point)
 		return e;
-	/* units of this program have at most 8 decimals, for which memmove is not called */
+	/* units of this program have at most 8 decimals: eight bytes are moved, which is faster
+	 * than memmove */
 	if (point <= 8) {
 		u64 decimals;
 
@@ -1113,8 +1120,8 @@ static u8 fd_value(const struct fdkey *k, struct str text, u64 *n)
 	switch (k->class) {
 	case C_TIME:
 		ok = scan_unit(text, time_units, LEN(time_units), n);
-		/* The unit is valid, but no current driver prints it: the line is ignored, not
-		 * counted as malformed. */
+		/* The unit (us, ms or s) is valid, but no current driver prints it: the line is
+		 * ignored, not counted as malformed. */
 		if (!ok && scan_unit(text, other_times, LEN(other_times), n))
 			return FD_NONE;
 		break;
@@ -1176,7 +1183,8 @@ static const struct fdkey *fd_key_whole(struct str key)
 {
 	size_t n = str_len(key), i = n < LEN(last_by_length) ? last_by_length[n] : 0;
 
-	/* i < LEN(whole_keys) is always true: it is for the static prover. */
+	/* i < LEN(whole_keys) is always true, because last_by_length[] has no larger index: it is
+	 * for the static prover */
 	while (i-- && i < LEN(whole_keys) && whole_keys[i].len == n)
 		if (str_skip(&(struct str){ key.p, key.e }, fd_key(&whole_keys[i])))
 			return &whole_keys[i];
@@ -1242,12 +1250,14 @@ static void fd_line(struct str line, bool old, struct fdline *l)
 	else if ((k = fd_key_naming(&l->name)))
 		l->key = str_len(l->name) == 0 ? FD_BAD : fd_value(k, l->text, &l->n);
 	if (l->key == FD_CAPACITY && l->n == 0)
-		/* drm-usage-stats.rst: "Zero capacity is not allowed", so 0 is taken as 1 */
+		/* drm-usage-stats.rst does not allow an engine capacity of 0, so it is taken as
+		 * 1 */
 		l->n = 1;
 }
 
-/* Parses the unit after the digits of a value; it must be a unit of the class. Returns the end of
- * the line, and in *shift the unit as a power of two; NULL if anything else follows. */
+/* Parses the unit after the digits of a value in an fdinfo line; it must be a unit of the class
+ * (C_SIZE: KiB, MiB or GiB; C_TIME: ns), or there is none. Returns the end of the line, and in
+ * *shift the unit as a power of two; NULL if anything else follows. */
 static inline const char *fd_unit(const char *p, const char *e, u8 class, unsigned *shift)
 {
 	*shift = 0;
@@ -1486,8 +1496,8 @@ static const struct kindrow {
 
 static const bool kinds = HAS(containers);
 
-/* Returns the id in a text, by the form (ID_*) of the id; p is NULL if the text does not have that
- * form. */
+/* Returns the id of a container or pod in the text s, by the form (ID_*) of the id; p is NULL if
+ * the text does not have this form. */
 static struct str id_cut(struct str s, u8 form)
 {
 	struct str id = { s.p, s.p };
@@ -1506,7 +1516,8 @@ static struct str id_cut(struct str s, u8 form)
 	return id.p < id.e ? id : (struct str){ 0 };
 }
 
-/* Returns true if the part of a cgroup path before a component fits k->before. */
+/* Returns true if `before`, the part of a cgroup path before a component, is as the row k of
+ * kindrows[] requires (k->before). */
 static bool is_before(struct str before, const struct kindrow *k)
 {
 	struct str end = str_z(k->before);
@@ -1518,9 +1529,9 @@ static bool is_before(struct str before, const struct kindrow *k)
 	return str_eq(before, end);
 }
 
-/* Sets the members of *c that can be learned from the component `part` of a cgroup path. Most rows
- * are skipped before their patterns are compared, because this function may be called for each of
- * 10 000 clients. */
+/* Sets the members of *c that the component `part` of a cgroup path determines; `before` is the
+ * path before this component. Most rows of kindrows[] are skipped before their patterns are
+ * compared, because this function may be called for each of 10 000 clients. */
 static void component_read(struct container *c, struct str before, struct str part)
 {
 	bool hex = hex_run(part, 64).p;
@@ -1807,8 +1818,8 @@ static bool tz_month_day(struct str *s, i64 year, i64 *day)
 }
 
 /* Parses a rule of a TZ string: ",Mm.w.d[/time]", ",Jn[/time]" (1 to 365, without leap days) or
- * ",n[/time]" (0 to 365). Stores in *at the time of the change in the given year, in seconds since
- * 1970 of a clock without a UTC offset. */
+ * ",n[/time]" (0 to 365). Stores in *at the time of the change in the given year: seconds since
+ * 1970 of the local clock, as if its UTC offset were 0. */
 static bool tz_rule(struct str *s, i64 year, i64 *at)
 {
 	i64 day = 0, time = 7200;
@@ -1855,8 +1866,8 @@ i32 parse_tz(struct str s, i64 now)
 		return (i32)-std;
 	if (s.p < s.e && *s.p != ',' && !tz_seconds(&s, &dst))
 		return (i32)-std;
-	/* 31556952 s is the mean Gregorian year; the estimate of the year is off by a day at
-	 * most */
+	/* 31556952 s is the mean length of a Gregorian year: near the turn of a year, the estimated
+	 * year can be wrong by one */
 	year = 1970 + (now - std) / 31556952;
 	if (now - std < month_days(year, 1) * 86400)
 		year--;
@@ -1902,8 +1913,8 @@ bool parse_tzif(struct str f, i64 now, i32 *east)
 		if (size > str_len(f) || types == 0)
 			return false;
 		rest.p = f.p + size;
-		/* never true, because size was compared with the length: it is for the static
-		 * prover */
+		/* f.e - rest.p < 0 is never true, because size was compared with the length of the
+		 * file: this is for the static prover */
 		if (f.e - rest.p < 0)
 			return false;
 		/* version 1 of the TZif format has only 32-bit times */
@@ -2153,9 +2164,9 @@ static const char *item_end(const char *p, const char *e)
 	return find_any(p, e, ",}", 2);
 }
 
-/* Returns the slash at the end of an event pmu/term,term/, of which p is the start of the terms;
- * NULL if there is none. Quoted values may contain any byte. A value that begins with a slash is a
- * path: it ends before the next comma, or before the last slash of the event. */
+/* p is the start of the terms of an event pmu/term,term/. Returns the slash at the end of the
+ * event; NULL if there is none. Quoted values may contain any byte. A value that begins with a
+ * slash is a path: it ends before the next comma, or before the last slash of the event. */
 static const char *terms_end(const char *p, const char *e)
 {
 	bool value = false;
@@ -2251,8 +2262,8 @@ static bool item_mem(struct evlist *l, struct evitem *ev, struct str s)
 	}
 	if (ev->bp && part.p < part.e && *part.p++ != ':')
 		return list_error(l, "expected r, w, x or a modifier", s.p, s.e);
-	/* perf-list(1): the default is reads and writes. The kernel's hw_breakpoint requires the
-	 * length of a word for breakpoints on execution. */
+	/* perf-list(1): the default is reads and writes. For breakpoints on execution,
+	 * hw_breakpoint of the kernel requires the length sizeof(long). */
 	ev->bp = ev->bp ? ev->bp : 3;
 	if (!length)
 		ev->y = ev->bp == 4 ? sizeof(long) : 4;
@@ -2468,7 +2479,8 @@ bool parse_format(struct str s, struct evformat *f)
 		if (!p || p != part.e || hi > 63 || lo > hi)
 			return false;
 		width += (unsigned)(hi - lo + 1);
-		/* f->n >= LEN(f->r) is never true: it is for the static prover */
+		/* f->n >= LEN(f->r) is never true, because the width of the ranges is limited to 64
+		 * bits: it is for the static prover */
 		if (width > 64 || f->n >= LEN(f->r))
 			return false;
 		f->r[f->n].lo = (u8)lo;
@@ -2529,8 +2541,8 @@ bool parse_cpulist(struct str s, struct cpuset *cpus)
 }
 
 /* Parses the scale of an event, such as "2.3283064365386962890625e-10", as mantissa x 10^-point;
- * the mantissa has up to 19 digits. Returns false if the text is not a positive number, or if the
- * number does not fit. */
+ * the mantissa has up to 19 digits. Returns false if the text is not a positive number, or if
+ * *mantissa or *point has no room for it. */
 bool parse_scale(struct str s, u64 *mantissa, u8 *point)
 {
 	u64 m = 0, e = 0;

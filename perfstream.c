@@ -49,9 +49,9 @@ static bool str_first(struct str s, i64 n, struct str *first)
  * perf_output_sample() in kernel/events/core.c; the header lists the last fields in another
  * order. */
 
-/* Returns the address of byte `at` of the ring, which counts from the start of the ring. Records
- * and their 8-byte fields are aligned to 8, so 8 bytes at this address never cross the end of the
- * ring. */
+/* Returns the address of byte `at` of a perf ring buffer; `at` counts all bytes that were ever
+ * written, so it is taken modulo the size of the ring. Records and their 8-byte fields are aligned
+ * to 8, so 8 bytes at this address never cross the end of the ring. */
 static const char *ring_at(const struct ring *r, u64 at)
 {
 	return r->p + (size_t)(at & (r->size - 8));
@@ -86,9 +86,9 @@ u32 ring_type(const struct ring *r)
 }
 
 /* Stores the next whole record of the ring in *rec. If the record wraps at the end of the ring, it
- * is copied to scratch, which has PERF_RECORD_BYTES. Returns false if there is no record. After an
- * invalid header the next record cannot be found: the rest of the ring is skipped, and r->corrupt
- * is increased. */
+ * is copied to the buffer `scratch`, which must have PERF_RECORD_BYTES bytes. Returns false if
+ * there is no record. After an invalid header the next record cannot be found: the rest of the ring
+ * is skipped, and r->corrupt is increased. */
 bool ring_next(struct ring *r, char *scratch, struct str *rec)
 {
 	size_t n = ring_size(r);
@@ -132,9 +132,9 @@ static size_t time_at(u32 type, size_t size, const struct pformat *f)
 }
 
 /* Stores the time of the next record of the ring in *time. The record may belong to any event for
- * which the bits IDENTIFIER, IP, TID, TIME, ID, STREAM_ID and CPU of sample_type are as in f. *time
- * is 0 for a record without a time, so that it is sorted first. Returns false if there is no
- * record. */
+ * which the bits IDENTIFIER, IP, TID, TIME, ID, STREAM_ID and CPU of sample_type are as in *f. For
+ * a record without a time, *time becomes 0, so that the caller sorts it first. Returns false if
+ * there is no record. */
 bool ring_time(const struct ring *r, const struct pformat *f, u64 *time)
 {
 	size_t n = ring_size(r), at;
@@ -267,7 +267,9 @@ static void skip_stack(struct cursor *c)
 
 	if (n) {
 		read_bytes(c, n);
-		read64(c); /* number of bytes of the stack that were really copied */
+		/* the field after the bytes of the stack: the number of bytes that were really
+		 * copied */
+		read64(c);
 	}
 }
 
@@ -538,7 +540,7 @@ static bool read_header(struct cursor *c, struct prec *r)
 }
 
 /* Returns the ID or IDENTIFIER of the event to which a record belongs; 0 if the record has none. f
- * may be the format of any event, as in ring_time(). */
+ * may be the format of any event with the same ID bits in sample_type, as in ring_time(). */
 u64 prec_id(struct str rec, const struct pformat *f)
 {
 	struct pformat only = *f;
@@ -639,9 +641,9 @@ bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v
 #define RUNS(...) \
 	.nruns = sizeof((struct oarun[]){ __VA_ARGS__ }) / sizeof(struct oarun), \
 	.runs = (const struct oarun[]){ __VA_ARGS__ }
-/* XE() sets the members of a format that the driver xe supports: its number in IGT's enum
- * intel_xe_oa_format_name (lib/xe/xe_oa.h), and the parts of the property for the format:
- * DRM_XE_OA_FMT_TYPE_*, counter select, counter size, BC report. */
+/* XE() sets the members of a format that the driver xe supports: the number of the format in IGT's
+ * enum intel_xe_oa_format_name (lib/xe/xe_oa.h), and the parts of the property
+ * DRM_XE_OA_PROPERTY_OA_FORMAT: DRM_XE_OA_FMT_TYPE_*, counter select, counter size, BC report. */
 #define XE(number, type, select, wide, bc) \
 	number, true, .xe = (type) | (select) << 8 | (wide) << 16 | (bc) << 24
 #define NO_XE 0, false
@@ -667,15 +669,15 @@ const struct oaformat oaformats[] = {
 	  RUNS(U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192)) },
 	{ "OAR_A32u40_A4u32_B8_C8", NULL, "A", 256, OH_GEN8, 11, XE(5, OAR, 5, 0, 0),
 	  RUNS(U40(OA_A, 32, 16, 160), U32(OA_A + 32, 4, 144), B8_C8(192)) },
-	/* A36 and A37 are at the offsets where other formats have the high bytes of A0 to A3 and of
-	 * A24 to A27. Those counters have only 32 bits in this format. */
+	/* In this format, A36 and A37 are where other formats have the high bytes of A0 to A3 and
+	 * of A24 to A27: these eight counters have only 32 bits here. */
 	{ "A24u40_A14u32_B8_C8", "256B_GENERIC_NOA16", "A", 256, OH_GEN8, 12, XE(6, OAG, 5, 0, 0),
 	  RUNS(U32(OA_A, 4, 16), U40(OA_A + 4, 20, 32, 164), U32(OA_A + 24, 4, 112),
 	       U40(OA_A + 28, 4, 128, 188),
 	    U32(OA_A + 32, 5, 144), U32(OA_A + 37, 1, 184), B8_C8(192)) },
-	/* Formats of OAC, the OA unit of the compute engine. Its counters are named after their
+	/* Formats of OAC, the OA unit of the compute engine. The counters are named after their
 	 * positions in the report, because Intel has not published which A counters they are. In
-	 * the second format, two R counters follow after 22 A counters. */
+	 * OAC_A22u32_R2u32_B8_C8, two R counters follow after 22 A counters. */
 	{ "OAC_A24u64_B8_C8", NULL, "A", 320, OH_WIDE, 0, XE(7, OAC, 1, 0, 0),
 	  RUNS(U64(OA_A, 24, 32), B8_C8(224)) },
 	{ "OAC_A22u32_R2u32_B8_C8", NULL, "A", 192, OH_WIDE, 0, XE(8, OAC, 2, 0, 0),
@@ -692,8 +694,8 @@ const struct oaformat oaformats[] = {
 	  RUNS(U64(OA_A, 64, 32), B8_C8(544)) },
 	{ "PEC64u32", "320B_PEC64", "PEC", 320, OH_WIDE, 0, XE(13, PEC, 1, 0, 0),
 	  RUNS(U32(OA_A, 64, 32)) },
-	/* In the names of these formats, G1 means the counters PEC0 to PEC31, and G2 the other PEC
-	 * counters. */
+	/* In the names of the formats PEC32... and PEC36..., G1 means the counters PEC0 to PEC31,
+	 * and G2 the other PEC counters. */
 	{ "PEC32u64_G1", NULL, "PEC", 320, OH_WIDE, 0, XE(14, PEC, 5, 1, 0),
 	  RUNS(U64(OA_A, 32, 32)) },
 	{ "PEC32u32_G1", NULL, "PEC", 192, OH_WIDE, 0, XE(15, PEC, 5, 0, 0),
@@ -820,17 +822,17 @@ void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *
 	r->ctx = load32(report + (wide ? 16 : 8));
 	r->ticks = wide ? load64(report + 24) : load32(report + 12);
 	r->has_ticks = true;
-	/* The reason has six bits. Gen12 has a seventh bit: oa_report_reason() of i915_perf.c. From
-	 * Xe2 on there are six again, in the low half of the id: OAREPORT_REASON_MASK of IGT's
-	 * tests/intel/xe_oa.c. */
+	/* The reason of a report has six bits of its id. Gen12 has a seventh bit:
+	 * oa_report_reason() of i915_perf.c. From Xe2 on there are six again, in the low half of
+	 * the 64-bit id: OAREPORT_REASON_MASK of IGT's tests/intel/xe_oa.c. */
 	r->reason = first_reason(id >> 19 & (gen >= 1200 && gen < 2000 ? 0x7f : 0x3f));
-	/* i915 replaces the context by 0xffffffff if it is invalid, or if the process may not see
-	 * it. On GPUs before version 12.55, a bit of the id tells whether the context is valid.
-	 * From 12.55 on the bit is not used, because it is set only in the report of a context that
-	 * starts to run. */
+	/* i915 replaces the context of a report by 0xffffffff if the context is invalid, or if the
+	 * process may not see it. On GPUs before version 12.55, a bit of the report's id tells
+	 * whether the context is valid. From 12.55 on this bit is not used, because it is set only
+	 * in the report of a context that starts to run. */
 	r->has_ctx = r->ctx != UINT32_MAX && (gen >= 1255 || id >> (gen < 900 ? 25 : 16) & 1);
-	/* The id contains the clocks of the slices and of the rest of the GPU, in units of 50/3
-	 * MHz. */
+	/* The id of a report contains the clocks of the slices and of the rest of the GPU, in units
+	 * of 50/3 MHz. */
 	r->unslice_hz = (id & 0x1ff) * (u64)50000000 / 3;
 	r->slice_hz = ((id >> 9 & 3) << 7 | id >> 25) * (u64)50000000 / 3;
 }
@@ -859,9 +861,10 @@ void oaplan_make(struct oaplan *p, const struct oaformat *f, const bool *slots)
 	p->nparts = n;
 }
 
-/* Adds to sum[] the increases of the counters `from` to `to` - 1 of a run: adjacent counters of the
- * same width. The run begins at a in the earlier report and at b in the later one. An index is used
- * because advancing pointers would cost one more instruction per counter and pointer. */
+/* Adds to sum[] the increases of the counters number `from` to `to` - 1 of a run, which are
+ * adjacent counters of the same width. `a` is the start of the run in the earlier report, `b` in
+ * the later one. An index is used because advancing pointers would cost one more instruction per
+ * counter and pointer. */
 static void add_u32(const char *a, const char *b, size_t from, size_t to, u64 *sum)
 {
 	for (size_t i = from; i < to; i++)

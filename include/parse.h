@@ -67,7 +67,9 @@ static inline bool is_control(const char *p, size_t n)
 
 struct unitword {
 	char word[4];
-	u64 factor; /* number of base units in one of this unit, for example 1024 for KiB */
+	/* number of base units (bytes, Hz, ns) in one unit with this name, for example 1024 for
+	 * KiB */
+	u64 factor;
 };
 
 struct str str_z(const char *z);
@@ -169,10 +171,11 @@ bool parse_rknpu(struct str *text, struct str *core, u64 *millipercent);
 
 u64 muldiv(u64 a, u64 b, u64 c);
 
-/* Courses: how a value changes with time. A level may increase or decrease. For a counter, the
- * enumerator defines the meaning of a reading that is lower than the previous one. */
+/* Courses: how a value changes with time. For a counter, the enumerator defines the meaning of a
+ * reading that is lower than the previous one. */
 enum course {
-	CO_LEVEL,  /* a level, not a counter: no increase is computed */
+	/* a value that is no counter: it may increase or decrease, and no increase is computed */
+	CO_LEVEL,
 	/* a counter: lower readings are ignored until a reading exceeds the highest one
 	 * (drm-usage-stats) */
 	CO_PEAK,
@@ -186,8 +189,8 @@ enum course {
 };
 
 /* Stores in *d the increase from the reading `was` of a counter to its reading `now`. Returns false
- * if the increase is unknown. most: largest possible increase between the two readings; UINT64_MAX:
- * no limit is known. */
+ * if the increase is unknown. most: for CO_WRAP32, the largest possible increase between the two
+ * readings; UINT64_MAX: no limit is known. */
 bool course_delta(u8 course, u64 was, u64 now, u64 most, u64 *d);
 u64 course_base(u8 course, u64 was, u64 now);
 
@@ -215,10 +218,11 @@ u8 meter_step(struct history *h, u64 last, i64 t_last, u8 range);
 /* State for a file in which the kernel counts energy: its last reading, and the sum of its
  * increases. */
 struct energy {
-	/* energy that the file has counted; each wrap of the file's counter is added */
+	/* last and earlier reading of the file; each time the file's counter wraps, the value at
+	 * which it wraps is added to all later readings */
 	struct history h;
-	/* sum of the increases in uJ. An increase that is not known decreases it by 1, so that
-	 * readers notice the gap. */
+	/* the first reading plus all increases since then, in uJ. An increase that is not known
+	 * decreases the sum by 1, so that its readers notice the gap. */
 	u64 sum;
 	u64 wrapped;
 	bool has_reading;
@@ -239,7 +243,7 @@ struct bounds {
 	/* lowest and highest plausible reading, in the unit of the registry (for example 1/1000
 	 * degree Celsius) */
 	i64 low, high;
-	u64 per_second; /* largest plausible increase of a counter per second; 0: unknown */
+	u64 per_second; /* for a counter: largest plausible increase per second; 0: unknown */
 	/* A reading greater than times * limit + more is not plausible, where `limit` is the
 	 * highest limit that the driver reports for the sensor. times 0: the reading is not
 	 * compared with it. */
@@ -292,8 +296,8 @@ struct evitem {
 	 * EF_MEM: x is the address, or the offset in the symbol, y the length in bytes. Probes: x
 	 * is the offset. */
 	u64 x, y;
-	/* enum evmod: mods are the event's modifiers; gmods are those of its group, if it is the
-	 * group's last event */
+	/* EM_* bits of enum evmod: mods are the modifiers of the event; gmods are those after the }
+	 * of its group, stored in the last event of the group */
 	u16 mods, gmods;
 	u8 precise, gprecise;
 	u8 form;          /* enum evform: form in which the event is written */
@@ -305,8 +309,9 @@ struct evitem {
 	bool grouped, opens, closes;
 };
 
-/* State of parsing a list of events, or of the terms of an event. Initialise the structure with
- * { .rest = text }. After an error, why is the reason, and at is the wrong part of the text. */
+/* State of parsing a list of events, or of the terms of an event. Initialise the structure with {
+ * .rest = text }. After an error, the member `why` is the reason, and `at` is the wrong part of the
+ * text. */
 struct evlist {
 	struct str rest, at;
 	const char *why;
@@ -317,7 +322,8 @@ struct evlist {
 struct evterm {
 	struct str name, value; /* value.p is NULL if the term is a NAME without a value */
 	u64 n;
-	bool number; /* the value is the number n; for a term without a value, n is 1 */
+	/* true if the value is a number, which is stored in n; a term without a value has n = 1 */
+	bool number;
 };
 
 /* A field in the config members of perf_event_attr, as a PMU's format/ folder describes it. The

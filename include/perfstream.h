@@ -72,11 +72,12 @@ struct prec {
 	 * task that a record COMM, MMAP, FORK or EXIT describes; pid and tid may name another
 	 * task. */
 	u32 who, who_tid, parent, parent_tid;
-	/* In MMAP, KSYMBOL and TEXT_POKE: an address. In FORK, EXIT and THROTTLE: a time in ns. In
-	 * AUX: an offset in bytes. */
+	/* at: an address in records MMAP, KSYMBOL and TEXT_POKE; a time in ns in FORK, EXIT and
+	 * THROTTLE; an offset in bytes in AUX */
 	u64 at;
-	/* In MMAP: number of bytes that are mapped, and their offset in the file. In NAMESPACES:
-	 * len is the number of namespaces. */
+	/* len and pgoff: in MMAP, the number of bytes that are mapped, and their offset in the
+	 * file; in TEXT_POKE, the lengths of the old and the new code. len: in KSYMBOL and AUX, a
+	 * size in bytes; in NAMESPACES, the number of namespaces. */
 	u64 len, pgoff;
 	u64 ino, generation, lost;
 	/* prot: protection of the mapping in MMAP2; type of the symbol in KSYMBOL */
@@ -84,8 +85,9 @@ struct prec {
 	struct str name, build_id;
 };
 
-/* The data pages of a perf ring buffer. head and tail count bytes since the start of the ring
- * buffer and are never reduced; size is in bytes, a power of two. */
+/* The data pages of a perf ring buffer. head: number of bytes that the kernel has written so far;
+ * tail: number of bytes that were read or skipped so far; size: bytes of the data pages, a power of
+ * two. */
 struct ring {
 	const char *p;
 	u64 size, head, tail;
@@ -116,16 +118,17 @@ bool values_next(struct str values, u64 read_format, size_t *i, struct pvalue *v
 
 enum { MAX_OA_COUNTERS = 256 }; /* maximum number of counters of a metric set */
 
-/* Indexes in an array of sums of raw OA counters, which has OA_SLOTS elements. An instruction READ
- * of an equation names such an index, a slot. The A counters start at OA_A, the B counters at OA_B,
- * the C counters at OA_C. Some report formats have counters M0... or PEC0... in place of A0... */
+/* Slots: indexes in an array of sums of raw OA counters, which has OA_SLOTS elements. An
+ * instruction READ of an equation names a slot. OA_TIME is the timestamp, OA_CLOCK the ticks of the
+ * GPU's clock. The A counters start at OA_A, the B counters at OA_B, the C counters at OA_C. Some
+ * report formats have counters M0... or PEC0... in the slots of A0... */
 enum { OA_TIME, OA_CLOCK, OA_A, OA_B = OA_A + 64, OA_C = OA_B + 8, OA_SLOTS = OA_C + 8 };
 
 /* Width of a counter in an OA report: 32, 40 or 64 bits. A counter of 40 bits (OW_U40) is split:
  * its 32 low bits are at one offset in the report, its high byte at another. */
 enum oawidth { OW_U32, OW_U40, OW_U64 };
 
-/* A run of n counters that are consecutive both in the OA report and in the array of slots. */
+/* A run: n counters that are adjacent in an OA report and have consecutive slots (OA_*). */
 struct oarun {
 	/* slot: slot of the first counter; n: number of counters; width: enum oawidth */
 	u8 slot, n, width;
@@ -159,8 +162,8 @@ struct oaformat {
 	u8 recorded;
 	bool has_xe;
 	u8 nruns;
-	/* value of the property DRM_XE_OA_PROPERTY_OA_FORMAT: type | select << 8 | size << 16 | bc
-	 * << 24 */
+	/* number of the format in the driver xe, the property DRM_XE_OA_PROPERTY_OA_FORMAT: format
+	 * type | counter select << 8 | counter size << 16 | BC report << 24 */
 	u32 xe;
 	const struct oarun *runs;
 };
@@ -198,14 +201,14 @@ void oareport_head(const struct oaformat *f, u16 gen, i32 exponent, const char *
 
 u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to);
 
-/* Result of comparing two consecutive OA reports: whether the differences of their counters are
- * known. This is found from the ids and timestamps of the reports. */
+/* Result of comparing the ids and timestamps of two consecutive OA reports: whether the differences
+ * of their counters are known. */
 enum oastep {
 	STEP_KNOWN,     /* the differences of the counters are known */
 	/* the GPU has not written the later report yet: its id and its timestamp are 0 */
 	STEP_UNWRITTEN,
-	/* the later timestamp is before the earlier one: it differs by more than half the range of
-	 * timestamps */
+	/* the later timestamp is before the earlier one (modulo the range of timestamps, the
+	 * difference is more than half of this range) */
 	STEP_BACKWARD,
 	/* the timestamps differ by more than oa_longest() ticks: a counter may have increased by
 	 * more than its range */

@@ -33,48 +33,56 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Major device numbers, from Documentation/admin-guide/devices.txt in the kernel. Its headers for
- * user space have no names for them. */
+/* Major device numbers, from Documentation/admin-guide/devices.txt of the kernel. The kernel's
+ * headers for user space have no names for these numbers. */
 #define MAJOR_NVIDIA 195u
 #define MAJOR_DRM    226u
 #define MAJOR_ACCEL  261u
 
-#ifndef PROC_SUPER_MAGIC /* file system's number, missing in older linux/magic.h headers */
+/* number of the file system type of /proc (statfs(2)), missing in older linux/magic.h headers */
+#ifndef PROC_SUPER_MAGIC
 #define PROC_SUPER_MAGIC 0x9fa0
 #endif
 #ifndef SYSFS_MAGIC /* file system's number, missing in older linux/magic.h headers */
 #define SYSFS_MAGIC 0x62656572
 #endif
 
-#ifndef SYS_pidfd_send_signal /* system call number, missing in headers before Linux 5.1 */
+/* system call number of pidfd_send_signal(2), missing in headers before Linux 5.1 */
+#ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
-/* clone flag of linux/sched.h, added in Linux 5.2 and ignored by older kernels */
+/* CLONE_PIDFD: a flag of clone(2), added to linux/sched.h in Linux 5.2 and ignored by older
+ * kernels */
 #ifndef CLONE_PIDFD
 #define CLONE_PIDFD 0x1000
 #endif
-/* number of pidfd_open(2), the same on all architectures except alpha (asm-generic/unistd.h) */
+/* system call number of pidfd_open(2), the same on all architectures except alpha
+ * (asm-generic/unistd.h) */
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
-#ifndef SYS_pidfd_getfd /* system call number, missing in headers before Linux 5.6 */
+/* system call number of pidfd_getfd(2), missing in headers before Linux 5.6 */
+#ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
 #endif
-#ifndef PERF_FORMAT_LOST /* constant of linux/perf_event.h, missing in headers before Linux 6.0 */
+/* PERF_FORMAT_LOST: constant of linux/perf_event.h, missing in headers before Linux 6.0 */
+#ifndef PERF_FORMAT_LOST
 #define PERF_FORMAT_LOST 16
 #endif
 
-/* error number that i915 returns; linux/errno.h has it, but the headers for user space do not */
+/* ENOTSUPP: error number that i915 returns; linux/errno.h of the kernel has it, but the headers for
+ * user space do not */
 #ifndef ENOTSUPP
 #define ENOTSUPP 524
 #endif
-/* system call number, missing in headers before Linux 5.8 */
+/* system call number of faccessat2(2), missing in headers before Linux 5.8 */
 #ifndef SYS_faccessat2
 #define SYS_faccessat2 439
 #endif
 
-/* Defines a function in this header that many files call. It is weak: the linker keeps one copy,
- * and prefers the function of the same name in sources/os/trace.c if that file is linked. */
+/* Defines a function in this header that many files call. The function is weak: the linker keeps
+ * one copy, and prefers the function of the same name in sources/os/trace.c if that file is
+ * linked. */
 #define SYS_SHARED(type, name, ...)                                                                \
 	__attribute__((weak)) type name(__VA_ARGS__);                                              \
 	__attribute__((weak)) type name(__VA_ARGS__)
@@ -321,7 +329,7 @@ SYS_SHARED(long, sys_readlinkat, int dir, const char *path, char *b, size_t n)
 
 static inline long sys_getdents(int fd, void *b, size_t n)
 {
-	/* direct system call: the C libraries have different names for its function */
+	/* direct system call: the C libraries have different names for the function getdents64() */
 	SYS_RET(syscall(SYS_getdents64, fd, b, n));
 }
 
@@ -774,9 +782,9 @@ static inline void sys_unlock(int *l)
 		syscall(SYS_futex, l, 129 /* FUTEX_WAKE_PRIVATE */, 1, NULL, NULL, 0);
 }
 
-/* Stores the set of CPUs on which this process may run in cpus: a bit mask of n bytes, one bit per
- * CPU. Returns the number of bytes stored, or -errno. All supported architectures are
- * little-endian. */
+/* Stores the set of CPUs on which this process may run in the n bytes at cpus: CPU i is bit i % 8
+ * of byte i / 8, because all supported architectures are little-endian. Returns the number of bytes
+ * stored, or -errno. */
 static inline long sys_affinity(void *cpus, size_t n)
 {
 	SYS_RET(syscall(SYS_sched_getaffinity, 0, n, cpus));
@@ -796,7 +804,8 @@ static inline void sys_yield(void)
  * landlock_restrict_self(2) have the next two numbers. Some architectures add an offset. */
 #define SYS_LANDLOCK 444
 #endif
-#ifndef SECCOMP_SET_MODE_FILTER /* constant of linux/seccomp.h, missing in older headers */
+/* SECCOMP_SET_MODE_FILTER: constant of linux/seccomp.h, missing in older headers */
+#ifndef SECCOMP_SET_MODE_FILTER
 #define SECCOMP_SET_MODE_FILTER 1
 #endif
 

@@ -35,8 +35,8 @@ typedef struct {
 	/* with PFM_SETFL_EXPL_NEXT: id of the event set that becomes active after this set */
 	uint16_t set_id_next;
 	uint32_t set_flags;
-	/* with PFM_SETFL_TIME_SWITCH: time after which the next set becomes active; output: the
-	 * time as rounded up */
+	/* with PFM_SETFL_TIME_SWITCH: time after which the next set becomes active; output: this
+	 * time, rounded up to timer ticks */
 	struct timespec set_timeout;
 	off_t set_mmap_offset;        /* output: always 0, because sets cannot be mapped */
 	uint64_t reserved[5];

@@ -55,8 +55,9 @@ extern "C" {
 #define PFM_REG_HAS_ERROR(flags) (((flags) & PFM_REG_RETFL_MASK) != 0)
 
 /* Flags for set_flags of an event set. OVFL_SWITCH: the next set becomes active at an overflow, see
- * reg_ovfl_switch_cnt. TIME_SWITCH: it becomes active after set_timeout. EXPL_NEXT, only in v2.2:
- * the next set is set_id_next. EXCL_IDLE: the set does not count while the CPU is idle. */
+ * reg_ovfl_switch_cnt. TIME_SWITCH: the next set becomes active after the time set_timeout.
+ * EXPL_NEXT, only in v2.2: the next set is set_id_next. EXCL_IDLE: the set does not count while the
+ * CPU is idle. */
 #define PFM_SETFL_OVFL_SWITCH 0x1
 #define PFM_SETFL_TIME_SWITCH 0x2
 #define PFM_SETFL_EXPL_NEXT   0x4
@@ -137,7 +138,7 @@ PFM_API int pfm_write_pmcs(int fd, pfarg_pmc_t *pmcs, int count);
 PFM_API int pfm_write_pmds(int fd, pfarg_pmd_t *pmds, int count);
 PFM_API int pfm_read_pmds(int fd, pfarg_pmd_t *pmds, int count);
 PFM_API int pfm_load_context(int fd, pfarg_load_t *load);
-/* start: the event set to begin with; NULL: the set that is active */
+/* start->start_set is the event set that counts first; start = NULL: the set that is active */
 PFM_API int pfm_start(int fd, pfarg_start_t *start);
 PFM_API int pfm_stop(int fd);
 PFM_API int pfm_restart(int fd);

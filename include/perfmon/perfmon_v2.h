@@ -27,7 +27,7 @@ typedef struct {
 	uint16_t set_reserved1;
 	uint32_t set_flags;
 	/* with PFM_SETFL_TIME_SWITCH: time in ns after which the next set becomes active; output:
-	 * the time as rounded up */
+	 * this time, rounded up to timer ticks */
 	uint64_t set_timeout;
 	uint64_t reserved[6];
 } pfarg_setdesc_t;
