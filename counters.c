@@ -66,12 +66,12 @@ struct line {
 	u32 v[SLOTS];
 };
 
-/* A part of a text; a longer text is a linked list of parts. */
+/* A text is a linked list of parts of up to 27 bytes. */
 struct text {
 	u32 next;
 	u8 n;
-	/* bytes of the part; most texts are names that need only one part, which is half a cache
-	 * line */
+	/* bytes of this part of a text; most texts are names that need only one part, which is half
+	 * a cache line */
 	char b[27];
 };
 
@@ -154,8 +154,8 @@ const struct quantity quantities[D_COUNT] = {
 #include "quantities.h"
 };
 
-/* Returns the number of an unused row: the first freed row, otherwise the next new row; NONE if the
- * table is full. */
+/* Returns the number of an unused row of the table t: `freed`, its first freed row, if there is
+ * one, otherwise the next new row; NONE if the table is full. */
 static u32 row_new(u32 freed, u32 *count, struct table *t)
 {
 	if (freed != NONE)
@@ -594,7 +594,8 @@ static bool is_persistent(u8 desc)
 	       (desc >= D_ALL_NS && desc <= D_ALL_TOTAL_CYCLES);
 }
 
-/* Makes the last reading of a counter the baseline from which its next increase is computed. */
+/* Makes the last reading of the counter c its baseline, from which the next increase is
+ * computed. */
 static void baseline_advance(struct counter *c)
 {
 	struct history *k = reg_history(c);
@@ -644,8 +645,8 @@ void reg_put_same(struct entity *e, i64 t)
 	e->fresh = true;
 }
 
-/* Time in ns. If a counter that must not decrease has been lower than its largest value for this
- * time, its driver has restarted it: the next increase is computed from the lower value. */
+/* Time in ns. If a counter that must not decrease stays below its largest value for this time, the
+ * driver has restarted the counter: the next increase is computed from the lower value. */
 static const i64 restart_ns = 10000000000;
 
 /* Counts a reading of a sensor that is not plausible, and keeps its description for --verbose: the
@@ -718,8 +719,8 @@ static void check_decrease(struct entity *e, struct counter *c)
 		k->below = k->below ? k->below : k->t;
 		e->went_backwards = true;
 	}
-	/* If "drm-total-cycles" went backwards, the GPU's clock was reset, and the cycles of the
-	 * engine were reset too. */
+	/* If "drm-total-cycles" went backwards, the GPU's clock was reset, and the cycles of this
+	 * engine were reset, too. */
 	if (c->desc == D_TOTAL_CYCLES && (cycles = reg_find(e, D_CYCLES, c->inst))) {
 		set_flags(cycles, cycles->flags & (u8)~CF_BASE);
 		reg_history(cycles)->below = 0;
@@ -1092,8 +1093,8 @@ bool device_busy(const struct device *d, u64 *v)
 	return found;
 }
 
-/* Computes the time that a device was asleep (rc6) in 1/1000 % of the interval. If the device has
- * several GTs, the lowest share is used. */
+/* Computes the share of the interval in which a device was asleep (rc6), in 1/1000 %. If the device
+ * has several GTs, the lowest share of a GT is used. */
 bool device_idle(const struct device *d, u64 *v)
 {
 	bool found = false;
@@ -1154,7 +1155,8 @@ bool entity_used(const struct entity *e, bool apu, u64 *v)
 	if (reg_find(e, D_VRAM_USED, 0)) {
 		bool shares = apu && reg_find(e, D_GTT_USED, 0);
 
-		/* If the driver's own count could not be read this time, the memory is unknown. */
+		/* If the driver's own value could not be read this time, the memory in use is
+		 * unknown. */
 		if (!reg_get(e, D_VRAM_USED, 0, v) || (shares && !reg_get(e, D_GTT_USED, 0, &gtt)))
 			return false;
 		*v += gtt;
@@ -1279,7 +1281,8 @@ struct summing {
 	 * sum is inserted, to the sum of that counter. */
 	u8 desc;
 	u16 inst, shared_inst;
-	/* shared bytes (D_SHARED) of the client in the region shared_inst; 0 if there are none */
+	/* bytes of the client in the memory region shared_inst that it shares with others
+	 * (D_SHARED); 0 if there are none */
 	u64 shared;
 };
 
@@ -1408,8 +1411,9 @@ static void sums_begin(struct entity *e)
 	}
 }
 
-/* Sets CF_SEEN, which means that the current reading has the value, for the sums of memory regions
- * to which at least one client was added. */
+/* Ends the computation of sums over clients for the entity e: sets CF_SEEN, which means that the
+ * sum has a value in this reading, for each sum of a memory region to which at least one client was
+ * added. */
 static void sums_end(struct entity *e)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
@@ -2052,7 +2056,8 @@ struct runtimes *rows_times(void)
 	return &reg.times;
 }
 
-/* Begins a new interval of all counts of perf events at the time of their last reading. */
+/* Begins a new interval of all counts of perf events: it starts at the time of their last
+ * reading. */
 void rows_begin(void)
 {
 	for (u32 i = 1; i <= nrows.counts; i++)
@@ -2254,7 +2259,7 @@ static void row_repeat(struct evrow *r)
 		r->total = r->neg ? UINT64_MAX : add_sat(r->total, r->value);
 		row_times(r);
 	}
-	if (r->repeats) { /* a repetition without a value does not change the mean */
+	if (r->repeats) { /* a repetition without a value does not change the mean of the row */
 		r->state = CS_COUNTED;
 		row_mean(r);
 		row_mean_times(r);

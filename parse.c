@@ -533,7 +533,7 @@ bool course_delta(u8 course, u64 was, u64 now, u64 most, u64 *d)
 		*d = now + (1ull << 32) - was;
 	else
 		*d = 0;
-	/* A counter that was above 2^32 cannot have wrapped at 32 bits. */
+	/* a counter that was above 2^32 is not a counter of 32 bits, and cannot have wrapped */
 	return course == CO_PEAK ||
 	       (course == CO_WRAP32 && was <= UINT32_MAX && *d <= most);
 }
@@ -592,8 +592,9 @@ bool is_plausible(u8 range, u64 v, u64 limit)
 	       (v - r->more - 1) / r->times < limit;
 }
 
-/* Returns the largest plausible increase of a counter in `ns`; UINT64_MAX if it is unknown. At
- * least 0.1 s is assumed, because counters may be updated only so often. */
+/* Returns the largest plausible increase of a counter in `ns` nanoseconds; UINT64_MAX if it is
+ * unknown. For less than 0.1 s, the increase in 0.1 s is returned, because drivers may update
+ * counters no more often than that. */
 u64 most_in(u8 range, u64 ns)
 {
 	u64 per_second = ranges[range].per_second;
@@ -602,7 +603,8 @@ u64 most_in(u8 range, u64 ns)
 	       UINT64_MAX;
 }
 
-/* number of readings with lower values after which the counter is taken as restarted */
+/* METER_READINGS: number of consecutive readings below the earlier value after which a hardware
+ * counter is taken as restarted */
 enum { METER_READINGS = 3 };
 
 static bool meter_rate(u8 range, u64 from, i64 t_from, const struct history *h, u64 *rate)
@@ -766,13 +768,14 @@ void put_utf8(struct buf *b, u32 c)
  * numbers. */
 static u64 split_digits(u64 v)
 {
-	u64 q = (v & UINT32_MAX) * 3518437209 >> 45; /* q = v / 10000 */
+	u64 q = (v & UINT32_MAX) * 3518437209 >> 45; /* q is now v / 10000 */
 	u64 x = q | (v - 10000 * q) << 32;
 
-	/* q has each half of four digits divided by 100 */
+	/* q is now each half of four digits divided by 100 */
 	q = x * 5243 >> 19 & UINT64_C(0x7f0000007f);
 	x = q | (x - 100 * q) << 16;
-	q = x * 103 >> 10 & UINT64_C(0xf000f000f000f); /* q has each pair of digits divided by 10 */
+	/* q is now each pair of digits divided by 10 */
+	q = x * 103 >> 10 & UINT64_C(0xf000f000f000f);
 	return q | (x - 10 * q) << 8;
 }
 
@@ -858,8 +861,8 @@ static char *write_dec(char *p, u64 n, u8 point, u8 keep)
 	fill_digits(p, e, n);
 	if (!point)
 		return e;
-	/* units of this program have at most 8 decimals: eight bytes are moved, which is faster
-	 * than memmove */
+	/* units of this program have at most 8 decimals: eight bytes are moved without a call of
+	 * memmove */
 	if (point <= 8) {
 		u64 decimals;
 
@@ -1035,10 +1038,10 @@ struct fdkey {
 #define KEY(lit) lit, sizeof(lit) - 1
 
 /* Keys of fdinfo that end with '-' and are followed by the name of an engine or a region. Rows are
- * grouped by the letter after "drm-"; the last row of each letter is a LAST, for last_by_letter[].
- * If one key is the beginning of another, the longer key is in a later row. Each key has at least
- * eight bytes, because fd_key_matches() compares eight bytes at a time. Only panfrost and panthor
- * print drm-curfreq-. */
+ * grouped by the letter after "drm-"; the last row of each letter is written with LAST instead of
+ * ROW: last_by_letter[] is made from these rows. If one key is the beginning of another, the longer
+ * key is in a later row. Each key has at least eight bytes, because fd_key_matches() compares eight
+ * bytes at a time. Only panfrost and panthor print drm-curfreq-. */
 #define NAMING_KEYS(ROW, LAST) \
 	ROW(TOTAL, 't', FD_TOTAL, "drm-total-", C_SIZE) \
 	LAST(TOTAL_CYCLES, 't', FD_TOTAL_CYCLES, "drm-total-cycles-", C_COUNT) \
@@ -1054,8 +1057,9 @@ struct fdkey {
 	LAST(CURFREQ, 'c', FD_CURFREQ, "drm-curfreq-", C_FREQ)
 
 /* Keys of fdinfo that contain no name of an engine or region. Rows are grouped by the length of the
- * key; the last row of each length is a LAST, for last_by_length[]. The keys with FD_NONE are
- * printed by seq_show() of fs/proc/fd.c for every descriptor. */
+ * key; the last row of each length is written with LAST instead of ROW: last_by_length[] is made
+ * from these rows. The keys with FD_NONE are printed by seq_show() of fs/proc/fd.c for every
+ * descriptor. */
 #define WHOLE_KEYS(ROW, LAST) \
 	ROW(POS, 3, FD_NONE, "pos", C_TEXT) \
 	LAST(INO, 3, FD_NONE, "ino", C_TEXT) \
@@ -1073,8 +1077,9 @@ struct fdkey {
 static const struct fdkey naming_keys[] = { NAMING_KEYS(KEY_ROW, KEY_ROW) };
 static const struct fdkey whole_keys[] = { WHOLE_KEYS(KEY_ROW, KEY_ROW) };
 
-/* last_by_letter[] and last_by_length[] have the index + 1 of the last row of each letter in
- * naming_keys[], and of each length in whole_keys[]; 0 if there is no such row. */
+/* Indexes of the two tables of fdinfo keys: last_by_letter[] has, for each letter, 1 + the index of
+ * its last row in naming_keys[]; last_by_length[] has, for each length, 1 + the index of its last
+ * row in whole_keys[]; 0 if there is no such row. */
 #define NAMING_PLACE(name, ...) NAMING_##name,
 #define NAMING_LAST(name, letter, ...) [(letter) & 31] = NAMING_##name + 1,
 #define WHOLE_PLACE(name, ...) WHOLE_##name,
@@ -1280,7 +1285,7 @@ static inline bool fd_key_matches(const char *key, size_t len, const char *p)
 	       (len <= 16 || load8(key + len - 16) == load8(p + len - 16));
 }
 
-/* Does the same as fd_line() in less time, for lines as the kernel's own helpers print them:
+/* Does the same as fd_line() in less time, for fdinfo lines as the kernel's own helpers print them:
  * "drm-total-vram:\t5 MiB". Returns false, with *text and *l unchanged, for every line of another
  * form. */
 static bool fd_common_line(struct str *text, struct fdline *l)
@@ -1333,9 +1338,9 @@ bool fdinfo_next(struct str *text, bool old, struct fdline *l)
 	return true;
 }
 
-/* Returns true if a line may have a key that identifies the client: "drm-driver", "drm-pdev",
- * "drm-client-...", "pasid", "pdev", "vram mem". Only a few letters are compared, to reject most
- * other lines quickly. */
+/* Returns true if an fdinfo line may have a key that identifies the client: "drm-driver",
+ * "drm-pdev", "drm-client-...", "pasid", "pdev", "vram mem". Only a few letters are compared, to
+ * reject most other lines quickly. */
 static bool is_head_line(const char *p, const char *e)
 {
 	if (e - p < 5) /* p[5] can be read even if the line has five bytes: it is the newline */
@@ -1633,7 +1638,7 @@ bool parse_devno(struct str s, unsigned *maj, unsigned *min)
 
 /* Parses amdgpu's files pp_dpm_*, which have a line such as "1: 2100Mhz *" for each clock. Stores
  * in *cur the clock of the line with a star, and in *max the highest clock, both in Hz. Returns
- * false if no line has a star, as for some chips. *max is 0 if the table has no clock. */
+ * false if no line has a star, as for some chips. *max is 0 if the file has no clock. */
 bool parse_dpm(struct str text, u64 *cur, u64 *max)
 {
 	struct str line = text, label = text;

@@ -267,7 +267,7 @@ static void skip_stack(struct cursor *c)
 
 	if (n) {
 		read_bytes(c, n);
-		/* the field after the bytes of the stack: the number of bytes that were really
+		/* after the bytes of the stack, skips the number of bytes that were really
 		 * copied */
 		read64(c);
 	}
@@ -755,10 +755,11 @@ u64 oa_ts_delta(const struct oaformat *f, u64 from, u64 to)
 	return (to - from) & ts_mask(f);
 }
 
-/* Returns the longest plausible step between two timestamps, in ticks. Timestamps wrap, so that a
- * large step forward looks like a step backward: more than half the range is taken as backward. The
- * 32-bit counter of the GPU's clock, which never stops, limits the step further; a GPU's clock is
- * at most 3 GHz. Where that counter has 64 bits, the limit is 2^40 ticks: 16 hours at 19.2 MHz. */
+/* Returns the largest number of ticks between two OA timestamps that is taken as a step forward. A
+ * larger difference is ambiguous: more than half the range of timestamps is a step backward, and in
+ * a longer time the 32-bit counter of the GPU's clock, which never stops, can wrap; that clock has
+ * max_hz, or at most 3 GHz if max_hz is unknown. In reports in which the counter has 64 bits, the
+ * limit is 2^40 ticks: 16 hours at 19.2 MHz. */
 u64 oa_longest(const struct oaformat *f, u64 ts_hz, u64 max_hz)
 {
 	u64 half = ts_mask(f) / 2, ticks;
@@ -894,9 +895,9 @@ static void add_u64(const char *a, const char *b, size_t from, size_t to, u64 *s
 }
 
 /* Adds the increases from the OA report a to the report b to sum[]. It runs up to 100 000 times per
- * second, so each width has its own loop over adjacent counters. The end of a part is compared with
- * the end of its run, so that a static prover sees that no read is outside of the report and no
- * write outside of sum[]. */
+ * second, so each width of counters has its own loop over adjacent counters. The end of each part
+ * of a run is compared with the end of the run, so that a static prover sees that no read is
+ * outside of the report and no write outside of sum[]. */
 void oa_add(const struct oaplan *p, const char *a, const char *b, u64 *sum)
 {
 	const struct oaformat *f = p->format;

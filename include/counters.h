@@ -100,14 +100,15 @@ struct counter {
 };
 enum {
 	CF_SEEN = 1, /* the counter has a value in the last reading of its entity */
-	CF_BASE = 2, /* the counter has a baseline: a value from which an increase is computed */
+	/* the counter has a baseline: a value from which its next increase is computed */
+	CF_BASE = 2,
 	CF_RATE = 4, /* a rate is computed for the counter, so it has a struct history */
 	/* the counter had a value in an earlier reading; that value may be no valid baseline now */
 	CF_OLD = 8,
 	/* the value is stored in the member `now` of a struct history, because it exceeds 32 bits
 	 * or is a sum */
 	CF_HISTORY = 16,
-	CF_KIB = 32, /* the stored value is in KiB, not in bytes */
+	CF_KIB = 32, /* the value of the counter is stored in KiB, not in bytes */
 	/* the value was stored with PUT_WEAK: another PUT_WEAK of the same reading replaces it */
 	CF_WEAK = 64,
 };
@@ -274,7 +275,7 @@ struct group {
 /* Facts from /proc about a process that owns clients. Row n of taskinfos[] belongs to row n of
  * tasks[]. */
 struct taskinfo {
-	/* read_no: number of the last reading of all clients that updated this row */
+	/* read_no: number of the last reading of all clients in which this row was updated */
 	u32 pid, read_no;
 	u64 start;
 	u32 user, cmdline;  /* texts: name of the user, and command line of the process */
@@ -584,27 +585,29 @@ struct site {
 /* A row of the output of stat: the value of one event at one site (CPU, core, socket, process, task
  * or cgroup), which is the sum of the event's counts there. */
 struct evrow {
-	struct entity e; /* the row as an entity; e.kind is K_EVENT */
+	struct entity e; /* the row of stat as an entity; e.kind is K_EVENT */
 	u32 event, site;
-	u32 places;      /* number of counts that are summed in the row and have a value */
-	u8 state;        /* enum cstate: CS_COUNTED, or the reason why the row has no value */
-	/* number of decimal places of value: the row's value is value / 10^point in the event's
-	 * unit */
+	u32 places;      /* number of counts with a value that are summed in the row of stat */
+	u8 state; /* enum cstate: CS_COUNTED, or the reason why the row of stat has no value */
+	/* number of decimal places of `value`: the value of the row of stat is value / 10^point in
+	 * the event's unit */
 	u8 point;
-	bool neg; /* true if the row's value is negative; the member `value` has its amount */
-	/* some counts of the row were not opened, because the process has too many open files: the
-	 * row has no value */
+	/* true if the value of the row of stat is negative; the member `value` is its absolute
+	 * value */
+	bool neg;
+	/* some counts of the row of stat were not opened, because the process has too many open
+	 * files: the row has no value */
 	bool cut;
 	u64 value;
-	u64 share; /* percentage of the time enabled in which the event was counted, in 1/1000 % */
+	u64 share; /* share of the time enabled in which the event was counted, in 1/1000 % */
 	/* sum of the unscaled counts and of their times in this interval; after repetitions, the
 	 * mean of these sums */
 	struct tally sum;
 	struct tally all; /* total over all repetitions of the member `sum` */
-	/* mean of value over the repetitions (mean), and the sum of squared deviations from this
+	/* mean of `value` over the repetitions (mean), and the sum of squared deviations from this
 	 * mean (m2) */
 	double mean, m2;
-	/* exact sum of value over the repetitions; UINT64_MAX if a value was negative or the sum
+	/* exact sum of `value` over the repetitions; UINT64_MAX if a value was negative or the sum
 	 * exceeds 64 bits */
 	u64 total;
 	u32 repeats;

@@ -130,18 +130,19 @@ enum fdfield {
 };
 
 struct fdline {
-	u8 key;          /* enum fdfield: the key of the line */
-	/* name of the engine or region that the key contains; for other keys, the key itself */
+	u8 key;          /* enum fdfield: the key of the fdinfo line */
+	/* name of the engine or region that the key of the fdinfo line contains; for other keys,
+	 * the key itself */
 	struct str name;
-	struct str text; /* value of the line as text, without blanks at its start and end */
-	u64 n;           /* value of the line as a number of ns, cycles, Hz, bytes or 1/1000 % */
+	struct str text; /* value of the fdinfo line as text, without blanks at its start and end */
+	u64 n; /* value of the fdinfo line as a number of ns, cycles, Hz, bytes or 1/1000 % */
 };
 
 struct fdhead {
 	struct str driver, pdev, name;
 	u64 client, pasid;
 	bool has_client, has_pasid;
-	bool old; /* the file has the format that amdgpu printed before Linux 5.19 */
+	bool old; /* fdinfo has the format that amdgpu printed before Linux 5.19 */
 };
 
 bool fdinfo_head(struct str text, struct fdhead *h);
@@ -371,7 +372,7 @@ bool pmu_match(struct str pattern, struct str name);
 struct xmltag {
 	/* name of the element; empty if a '<' at name.p does not begin a valid tag */
 	struct str name;
-	struct str attrs; /* text of all attributes, for xml_attr() */
+	struct str attrs; /* text of all attributes of the XML tag, in which xml_attr() finds one */
 	bool opens, closes; /* <a> opens the element; </a> closes it; <a/> does both */
 };
 

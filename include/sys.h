@@ -478,8 +478,8 @@ struct drm_name {
  * interrupted it or the driver was busy (EINTR, EAGAIN). */
 SYS_SHARED(long, sys_drm, int fd, unsigned long request, void *arg)
 {
-	/* limits the number of repetitions, so that a driver that is always busy does not block the
-	 * program */
+	/* limits how often the ioctl(2) is repeated, so that a driver that is always busy does not
+	 * block the program */
 	int left = 1000;
 	long r;
 

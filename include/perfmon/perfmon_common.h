@@ -88,7 +88,7 @@ typedef struct {
 	uint16_t reg_num;
 	uint16_t reg_set;
 	uint32_t reg_flags;
-	/* value of the PMD; it is set to -p for a sampling period of p counts */
+	/* value of the PMD; the program sets it to -p for a sampling period of p counts */
 	uint64_t reg_value;
 	/* value to which pfm_restart() resets the PMD, after an overflow at which counting
 	 * stopped */
