@@ -9,8 +9,8 @@
 
 enum {
 	NAME_BUCKETS = 4096,
-	/* size in bytes of the texts of all counters; a name and a description have some 100 bytes
-	 * each */
+	/* maximum size in bytes of the texts of all counters together: 256 bytes for each counter,
+	 * whose name and description have some 100 bytes each */
 	ALL_TEXT = 256 * MAX_NAMED,
 	/* maximum bytes of a counter's description; longer descriptions are truncated */
 	TEXT_BYTES = 1024,
@@ -32,9 +32,11 @@ static struct {
 	u32 nactive;
 	bool sampling;
 	size_t texts_used;
-	i64 last_reading; /* time in ns at which providers were last asked for a new reading */
-	/* next step that catalog_reach() does to fill the list of counters; STEPS: all steps were
-	 * done */
+	/* time in ns of the last reading for which the providers were asked to read new values
+	 * (due) */
+	i64 last_reading;
+	/* next step that catalog_reach() runs to add counters to the list (a step: step_run());
+	 * STEPS: no step is left */
 	u8 step;
 	/* true while catalog_add() is called for names that KHR_perfcounter recommends */
 	bool recommends;
@@ -194,12 +196,12 @@ static struct str literal_prefix(struct str word)
 	return s;
 }
 
-/* Bits of provider_gpu and provider_oa: the result of catalog_providers_for() has both bits or
- * neither, because each of the two providers needs the other. */
+/* Bits of provider_gpu and provider_oa in the result of catalog_providers_for(): both bits are set
+ * or neither, because the two providers need each other. */
 enum { GPUS = 1 << PROVIDER_GPU | 1 << PROVIDER_OA };
 
-/* The mask that is returned always includes PROVIDER_FILE, because a file of counters may contain
- * any name. */
+/* The returned mask always includes PROVIDER_FILE, because a file of counters (provider_file) may
+ * contain counters with any name. */
 u32 catalog_providers_for(struct str word)
 {
 	struct str head = literal_prefix(word);
@@ -229,8 +231,8 @@ static u8 provider_raise(size_t provider)
 
 enum { STEPS = FINDS * LEN(providers) };
 
-/* Adds the counters of one step (FIND_*) of one provider (PROVIDER_*) to the list. step: FIND_*
- * times the number of providers, plus PROVIDER_*. */
+/* Adds counters to the list: those that one provider has for one step (FIND_*). step: FIND_* times
+ * the number of providers, plus the number of the provider (PROVIDER_*). */
 static void step_run(u32 step)
 {
 	u32 provider = step % LEN(providers);
@@ -278,8 +280,8 @@ static i64 clamp(u64 v)
 	return v > INT64_MAX ? INT64_MAX : (i64)v;
 }
 
-/* Returns whether v is the first reading of the counter n since it was started. If so, v becomes
- * the baseline of later readings, and the counter's value remains 0. */
+/* Returns true if v is the first reading of the counter n since catalog_start() or the counter's
+ * activation. Then v becomes the baseline of later readings, and the counter's value stays 0. */
 static bool is_first(struct named *n, u64 v, u64 total, i64 t)
 {
 	bool first = !n->has_baseline;
@@ -408,8 +410,9 @@ static void read_from(u32 place, bool due)
 		catalog.last_reading = t;
 	for (u32 i = place; i < catalog.nactive; i++)
 		used[active(i)->provider] = true;
-	/* some counters of provider_gpu have their values from provider_oa, provider_v3d or
-	 * provider_msm, and sample() of provider_v3d also reads the events of provider_msm */
+	/* sample() must also be called for providers that read on behalf of others: counters of
+	 * provider_gpu can have their values from provider_oa, provider_v3d or provider_msm, and
+	 * sample() of provider_v3d also reads the events of provider_msm */
 	used[PROVIDER_OA] |= used[PROVIDER_GPU];
 	used[PROVIDER_V3D] |= used[PROVIDER_MSM] || used[PROVIDER_GPU];
 	for (size_t i = 0; i < LEN(providers); i++)

@@ -48,8 +48,8 @@ struct named {
 	bool recommended;
 	/* true if the permission to open the counter was missing at the last activation */
 	bool refused;
-	/* true if the counter is started, but nothing is measured yet: the value is 0, as
-	 * KHR_perfcounter requires */
+	/* true if the counter is started, but its value cannot be computed yet, because that needs
+	 * a second reading: the value is 0, as KHR_perfcounter requires */
 	bool unmeasured;
 	/* value of the counter at its last reading; catalog_stop() takes a last reading */
 	i64 value;
@@ -97,9 +97,10 @@ struct provider {
 	long (*open)(u32 at);
 	/* Closes a counter. It is called once for each call of open(), even if open() failed. */
 	void (*close)(u32 at);
-	/* Takes a reading of all open counters of the provider. due: false if the last reading was
-	 * so recent that percentages of the time between them would be meaningless. NULL if read()
-	 * reads each counter itself. */
+	/* Takes a reading of all open counters of the provider. due: false if less than 10 ms have
+	 * passed since the last reading, too short a time to compute percentages: the provider may
+	 * keep the values of that reading. The member is NULL if read() itself reads each
+	 * counter. */
 	void (*sample)(bool due);
 	/* Stores the value of an open counter at the last reading in *v and, for a counter with the
 	 * rule R_SHARE, the denominator of the percentage in *total. Returns 0 or -errno. */
@@ -125,8 +126,7 @@ struct counter_info {
  * the number by which the provider identifies the counter. */
 void catalog_add(u8 provider, u32 at, const struct counter_info *n);
 bool catalog_has(struct str vendor, struct str name);
-/* Copies a name that KHR_perfcounter recommends, such as "CPU X utilization", into b, with the
- * number x in place of each letter X. */
+/* number by which the counter's provider identifies the counter */
 struct str catalog_numbered(char *b, size_t cap, struct str s, u64 x);
 /* Returns the number by which provider_event identifies a counter of perf events. events: names of
  * perf events separated by blanks; the counter counts the first event that exists. */
@@ -149,23 +149,24 @@ extern u32 nnamed; /* number of counters in the list; their indexes are 0 .. nna
 
 enum { ALL_PROVIDERS = (1 << PROVIDERS) - 1 };
 
-/* Appends the counters of these providers (a bit for each) to the list, unless the list has them
- * already. Returns 0, or -EACCES if neither /proc nor /sys may be read. The counters have the
- * indexes of KHR_perfcounter only if each call includes all providers. */
+/* Appends the counters of some providers to the list, unless the list has them already. providers:
+ * bit mask, 1 << PROVIDER_*. Returns 0, or -EACCES if neither /proc nor /sys may be read. The
+ * counters have the indexes of KHR_perfcounter only if each call includes all providers. */
 long catalog_refresh(u32 providers);
 /* Adds counters to the list until it has a counter with index i. Returns 0; -EACCES if neither
  * /proc nor /sys may be read; -EINVAL if there are too few counters. */
 long catalog_reach(u32 i);
-/* Returns the providers (a bit for each) that may have a counter with the name word, or, if word is
- * a pattern with * and ?, one that matches it. */
+/* Returns a bit mask (1 << PROVIDER_*) of the providers that may have a counter with the name
+ * `word`. If `word` is a pattern with * and ?: of the providers that may have a counter whose name
+ * matches the pattern. */
 u32 catalog_providers_for(struct str word);
 const struct named *catalog_at(u32 i);
 /* Finds a counter by name and stores its index in *i. If several vendors have a counter with this
  * name, the first one in the list is used. */
 bool catalog_find(struct str name, u32 *i);
 /* Activates the n counters with the indexes is[], and returns 0. If a provider has no permission to
- * open one of them, activates none and returns -EACCES; counters with recommended names are
- * activated even without permission, and their values are unknown. */
+ * open one of them, activates none of them and returns -EACCES. Exception: counters whose names
+ * KHR_perfcounter recommends are activated even without permission; their values are unknown. */
 long catalog_activate(const u32 *is, size_t n);
 void catalog_deactivate(u32 i);
 /* Returns the reason why a counter that is active, or that could not be activated for lack of

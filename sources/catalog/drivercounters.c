@@ -14,8 +14,8 @@ enum { MAX_DRIVER_EVENTS = 512 };
 /* An event of a GPU driver. The provider identifies the event's counter by the event's index in
  * driverlist.slots[]. */
 struct slot {
-	/* number of the event's name in text_put(): NAME or BLOCK:NAME, without the name of the
-	 * driver */
+	/* number that text_put() has returned for the event's name: NAME or BLOCK:NAME, without the
+	 * name of the driver */
 	u32 event;
 	u32 number; /* while the event is open: its number, which gpuevent_find() has returned */
 	u16 opened; /* number of open counters of this event */
@@ -38,8 +38,8 @@ static struct str source_of(u8 provider)
 	return provider == PROVIDER_V3D ? S("v3d") : S("msm");
 }
 
-/* Returns the index of an event of the provider in driverlist.slots[], to which a new event is
- * added. Returns MAX_DRIVER_EVENTS if the table is full. */
+/* Returns the index in driverlist.slots[] of the event with this name of a provider (PROVIDER_V3D
+ * or PROVIDER_MSM); adds the event if it is new. Returns MAX_DRIVER_EVENTS if the table is full. */
 u32 driver_slot(u8 provider, struct str event)
 {
 	for (u32 i = 0; i < driverlist.n; i++)

@@ -30,8 +30,8 @@ struct cpu_event {
 	int fd;
 	u32 next; /* index in cpu_events[] of the next open event of the same counter; 0: none */
 	u64 read_format, scale;
-	/* time_enabled of the event in ns when catalog readings last checked whether the kernel has
-	 * dropped it */
+	/* time_enabled of the event in ns at the last check of slot_read(): if it has not increased
+	 * at the next check, the kernel has dropped the event */
 	u64 enabled;
 	u8 point;
 	bool micro;
@@ -44,8 +44,8 @@ struct slot {
 	u32 events;
 	u32 opened;  /* number of calls that opened this counter and were not followed by a close */
 	u32 first;   /* index in cpu_events[] of the counter's first open event; 0: none */
-	/* enum cstate: reason why the counter could not be opened; CS_COUNTED: the permission was
-	 * not missing */
+	/* enum cstate: missing permission because of which the counter could not be opened;
+	 * CS_COUNTED: no permission was missing */
 	u8 refusal;
 	/* time in ns of the last check whether the kernel has dropped events of this counter */
 	i64 t;
@@ -254,8 +254,8 @@ static long event_open(struct slot *s, struct str event)
 
 	for (long i = 0; i < n && (r == 0 || is_cpu_error(r)); i++)
 		r = result_merge(r, cpu_events_open(s, &eventlist.pmu_events[i]));
-	/* -EACCES: the event is a tracepoint whose number in tracefs may not be read;
-	 * perf_event_open(2) was not called */
+	/* -EACCES: the event is a tracepoint, and the file in tracefs with the tracepoint's number
+	 * may not be read; perf_event_open(2) was not called */
 	if (n == -EACCES)
 		s->refusal = CS_TRACEFS;
 	else if (r == -EACCES || r == -EPERM)
@@ -333,10 +333,10 @@ static u64 scaled(const struct cpu_event *p, u64 count)
  * kernel without high-resolution clocks updates time_enabled only 100 times a second */
 enum { CHECK_INTERVAL = 15000000 };
 
-/* Reads the value of a counter: the sum over all CPUs. The kernel drops the events of a CPU that
- * goes offline (all CPUs but one do so while the machine sleeps), and does not restore them when
- * the CPU is online again. Therefore, if the time_enabled of an event does not advance, all events
- * of the counter are opened again. */
+/* Reads the value of a counter of perf events: the sum over all CPUs. The kernel drops the events
+ * of a CPU that goes offline, and does not restore them when the CPU is online again; all CPUs but
+ * one go offline while the machine sleeps. So if time_enabled of an event has not advanced, all
+ * events of the counter are opened again. */
 static long slot_read(u32 at, u64 *v, u64 *total)
 {
 	struct slot *s = at < eventlist.nslots ? &eventlist.slots[at] : NULL;

@@ -111,8 +111,8 @@ struct file_value {
 	i64 value;
 };
 
-/* Removes the next line from *text and stores it in *line. *whole is then true if the line ends in
- * a newline, which the last line of a file may lack. Returns false at the end of the text. */
+/* Removes the next line from *text and stores it in *line. Sets *whole to true if the line ends in
+ * a newline; the last line of a file may have none. Returns false if *text is empty. */
 static bool value_line(struct str *text, struct str *line, bool *whole)
 {
 	*whole = line_next(text, line);

@@ -27,19 +27,19 @@ struct gpucounter {
 	/* function that reads the counter's value; its argument d is the GPU, NULL if the GPU was
 	 * removed or the counter belongs to no GPU */
 	read_fn *read;
-	/* gpu: index of the GPU in gpulist.gpus[], or in gpulist.numbers[] if the counter has a
-	 * recommended name; desc: quantity (D_*) */
+	/* gpu: index of the GPU in gpulist.gpus[]; if KHR_perfcounter recommends the counter's
+	 * name: index in gpulist.numbers[]. desc: quantity of the registry (D_*) */
 	u16 gpu;
 	u8 desc;
 	u16 inst;
 	/* row of the counter's name in a table of recommended names, if KHR_perfcounter recommends
 	 * the name; else NULL */
 	const struct recommended *recommended;
-	/* provider that reads the counter's value for provider_gpu; NULL if the value is a counter
-	 * of the registry */
+	/* provider that provider_gpu asks for the counter's value; NULL if the value comes from the
+	 * registry */
 	const struct provider *provider;
-	/* number by which the provider in the member `provider` identifies this counter; unused if
-	 * that is NULL */
+	/* number by which the member `provider` identifies this counter; unused if `provider` is
+	 * NULL */
 	u32 at;
 };
 
@@ -54,7 +54,7 @@ static struct {
 	 * "GPU X utilization" */
 	u32 numbers[MAX_DEVICES], nnumbers;
 	struct gpucounter *counters;
-	/* nopen: number of open counters whose values are in the registry */
+	/* nopen: number of open counters whose values come from the registry */
 	u32 ncounters, nopen;
 	i64 sampled; /* time in ns at which the GPUs were last read; 0: never */
 } gpulist;
@@ -235,8 +235,9 @@ static bool busiest_engine(const struct device *d,
 	return found;
 }
 
-/* Stores the busy time of a device in 1/1000 %: the kernel's value for the device, else that of its
- * busiest engine. Returns false if neither is known. */
+/* Stores the busy time of a device in 1/1000 %: the value that the kernel reports for the whole
+ * device, otherwise the busy time of the device's busiest engine. Returns false if both are
+ * unknown. */
 static bool gpu_busy(const struct device *d, u64 *v)
 {
 	return device_busy(d, v) || busiest_engine(d, any_engine, v);
@@ -416,7 +417,7 @@ static void list_native(const struct device *d, const struct native *q, u16 gpu)
 	}
 }
 
-/* Counters that are computed from several values of the registry. */
+/* Counters of a device or an engine that are computed from several values of the registry. */
 static const struct derived {
 	read_fn *read;
 	const char *name, *unit, *what;
@@ -504,8 +505,8 @@ static bool has_connectors(const struct device *d)
 	return found;
 }
 
-/* Returns whether this device has connectors for displays and is the only such device; if
- * same_driver is true, the only one of its driver. */
+/* Returns true if this device has connectors for displays, and no other device has any; if
+ * same_driver is true, no other device of the same driver. */
 static bool is_only_display(const struct device *d, bool same_driver)
 {
 	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
@@ -515,8 +516,8 @@ static bool is_only_display(const struct device *d, bool same_driver)
 	return has_connectors(d);
 }
 
-/* Returns the device that displays the frames of a GPU: the GPU itself, or, if it has no connectors
- * and is the only GPU, a display controller. */
+/* Returns the device that displays the frames of a GPU: the GPU itself, or, if the GPU has no
+ * connectors for displays and is the only GPU, the first device that has connectors. */
 static const struct device *display_device(const struct device *gpu)
 {
 	for (u32 i = NONE; gpulist.nnumbers == 1 && !has_connectors(gpu) &&
@@ -544,7 +545,8 @@ static const char *frame_events(const struct device *gpu)
 #pragma weak provider_oa
 #pragma weak oa_slot
 
-/* Returns whether a GPU may have an OA unit: only GPUs with Intel's drivers have one. */
+/* Returns true if a GPU may have an OA unit, that is, if the GPU's driver is one of Intel's
+ * drivers. */
 static bool has_oa(u32 gpu)
 {
 	struct str driver = vendor_of(gpu);
@@ -585,12 +587,13 @@ static const struct eventdriver *event_driver(u32 gpu)
 static const struct recommended {
 	const char *name, *what, *unit;
 	u8 rule;
-	/* provider that can have the value, in addition to the registry: PROVIDER_OA or
-	 * PROVIDER_EVENT; PROVIDER_GPU if only the registry has the value */
+	/* Source of the value in addition to the registry. PROVIDER_GPU: none. PROVIDER_EVENT:
+	 * tracepoints of displayed frames. PROVIDER_OA: the OA unit of an Intel GPU (member oa), or
+	 * events of the drivers v3d and msm (member events). */
 	u8 provider;
 	read_fn *read;
-	/* names of counters of Intel's OA metric sets, separated by blanks: those of old and of new
-	 * hardware; NULL: none */
+	/* names of OA counters of Intel's metric sets, separated by blanks, of which the first one
+	 * that the GPU has is used: its name depends on the GPU's generation; NULL: none */
 	const char *oa;
 	/* names of the events of GPU drivers, indexed by event_drivers[].event; NULL: none */
 	const char *events[2];
@@ -640,9 +643,9 @@ static u64 vram_all(void)
 	return sum ? sum : UINT64_MAX;
 }
 
-/* Adds the n recommended names t for one GPU to the list, unless the list has the name already with
- * any vendor: the names of GPU 0 are added before a GPU is found, and the vendor of a counter is
- * known only when the GPU is found. */
+/* Adds the n recommended names t (KHR_perfcounter) for one GPU to the list, except those that the
+ * list has already, with whatever vendor: the names of GPU 0 are added before GPU 0 is found, and
+ * only then is the vendor known. */
 static void recommend(const struct recommended *t, size_t n, u32 gpu)
 {
 	for (; n > 0; n--, t++) {
@@ -680,9 +683,9 @@ static bool has_new_device(void)
 	return gpulist.ngpus < MAX_DEVICES && new_device() != NONE;
 }
 
-/* Searches for new devices. Every call reads the folders of devices in /sys. The processes are
- * scanned at most once a second, for counters whose values come from DRM clients, such as the busy
- * times of engines. */
+/* Searches for new devices in the folders of /sys. If there is a new device, or if no counter is
+ * open and the last reading is more than 1 s old, reads all GPUs and scans the processes for DRM
+ * clients, which have values such as the busy times of engines. */
 static void scan_gpus(void)
 {
 	if (gpulist.sampled)
@@ -704,9 +707,9 @@ static void recommend_gpus(void)
 	recommend(total_names, LEN(total_names), 0);
 }
 
-/* Returns the index in gpulist.gpus[] of the GPU that has the value of a counter with a recommended
- * name. If the name has no GPU number, this is the first GPU that can count with an OA unit or with
- * events of its driver. */
+/* Returns the index in gpulist.gpus[] of the GPU whose OA unit or driver events supply the value of
+ * a counter with a recommended name. For a name without GPU number, such as "Primitive count", this
+ * is the first GPU with an OA unit or with events of its driver. */
 static u32 counting_gpu(const struct gpucounter *c)
 {
 	u32 x = c->gpu;
@@ -717,9 +720,9 @@ static u32 counting_gpu(const struct gpucounter *c)
 	return number_place(x);
 }
 
-/* A counter with a recommended name (KHR_perfcounter), such as "GPU 0 utilization", may have its
- * value from several providers. Selects the one that has the value on this machine. Called when the
- * counter is opened. */
+/* Sets c->provider to the provider that has the value of a counter with a recommended name
+ * (KHR_perfcounter), such as "GPU 0 utilization", on this machine; NULL: the registry has the
+ * value. Called when the counter is opened. */
 static void provider_select(struct gpucounter *c)
 {
 	const struct eventdriver *d;
@@ -743,8 +746,8 @@ static void provider_select(struct gpucounter *c)
 	}
 }
 
-/* Returns whether the counter is an event of v3d or msm, which other programs cannot count while
- * gpustat counts it. */
+/* Returns true if a counter of provider_gpu counts an event of the driver v3d or msm, because other
+ * programs cannot count that event at the same time. */
 bool gpu_counter_exclusive(u32 at)
 {
 	const struct gpucounter *c = &gpulist.counters[at];
@@ -782,8 +785,8 @@ static void counter_close(u32 at)
 		files_close();
 }
 
-/* Reads the values of all GPUs for the open counters. While there is no GPU, the processes are not
- * searched for DRM clients. */
+/* Reads all GPUs if counters with values from the registry are open. While there is no device, only
+ * /sys is searched: the processes are not scanned for DRM clients. */
 static void sample_gpus(bool due)
 {
 	if (!gpulist.nopen || !due)

@@ -14,8 +14,8 @@ enum { MAX_HOST_COUNTERS = MAX_NAMED / 2 };
 static struct {
 	struct hostcounter *counters;
 	u32 n;
-	/* number of elements of counters[], from the first on, whose names host/... were added to
-	 * the list of counters */
+	/* number of counters in counters[] that host_find_all() has added to the list of counters,
+	 * with names that begin with "host/"; these are the first ones */
 	u32 nlisted;
 	struct table table;
 } hostlist = {
@@ -78,10 +78,12 @@ static const struct {
 /* The names that section 3 of KHR_perfcounter recommends for the CPUs and the machine, in the order
  * of that section. The X in a name stands for the CPU's number. */
 static const struct recommended {
-	/* name: recommended name; host: name of the host counter whose value it shows */
+	/* name: name that KHR_perfcounter recommends; host: name of the host counter (host.c) that
+	 * has the value */
 	const char *name, *host;
 	const char *what;
-	u8 measure; /* enum measure: index in measures[], which has the unit and the rule */
+	/* enum measure: index of the row of measures[] with the counter's unit and rule */
+	u8 measure;
 } cpu_names[] = {
 	{ "CPU X utilization", "cpu/cpuX/util", "time that the CPU was busy", SHARE },
 	{ "CPU X user mode utilization", "cpu/cpuX/user", "time that the CPU spent in user mode",
@@ -92,8 +94,8 @@ static const struct recommended {
 	{ "Physical memory usage", "memory/-/used", "main memory in use: all that is not available",
 	  BYTES },
 	{ "Virtual memory usage", "memory/-/committed", "memory committed to programs", BYTES },
-	/* counts only major page faults: minor faults need no I/O, because the page cache has the
-	 * page, or the page is new */
+	/* number of major page faults only: a minor fault reads no disk, because its page is in the
+	 * page cache, or is a new page */
 	{ "Cache pages fault / sec", "vm/-/major_faults", "page faults that needed I/O", RATE },
 	{ "File read bytes / sec", "file/all/read", "bytes that programs read from files",
 	  BYTE_RATE },
@@ -114,8 +116,9 @@ static const struct hostcounter *host_find(struct str name)
 	return NULL;
 }
 
-/* Adds a recommended name to the list, with the number x in place of X. If this machine does not
- * have the host counter for it, the name is added anyway, and its value is unknown. */
+/* Adds a name that KHR_perfcounter recommends to the list, with the number x in place of X. If this
+ * machine does not have the host counter r->host, the name is added nevertheless, with an unknown
+ * value. */
 static void recommended_add(const struct recommended *r, u64 x)
 {
 	char name[64], host[HOST_NAME];
@@ -173,8 +176,8 @@ static long host_open(u32 at)
 static void host_close(u32 at)
 {
 	(void)at;
-	/* The second call of host_trim() closes all files of host counters; the next reading opens
-	 * those files again that it needs. */
+	/* close all files of host counters: host_trim() closes the files that no counter has needed
+	 * since the previous host_trim(), and no counter is read between these two calls */
 	host_trim();
 	host_trim();
 }

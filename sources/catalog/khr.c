@@ -47,8 +47,9 @@ KDint KD_APIENTRY kdGetNumberOfCountersKHR(void)
 	KDint n;
 
 	sys_lock(&lib_lock);
-	/* Do the remaining steps of catalog_reach() first, so that the order of the list of
-	 * counters does not depend on the order in which the library's functions are called. */
+	/* If the list of counters was begun by catalog_reach(), complete it by catalog_reach(), so
+	 * that the order of counters does not depend on the order in which the library's functions
+	 * are called. */
 	if (nnamed)
 		catalog_reach(UINT32_MAX);
 	n = catalog_refresh(ALL_PROVIDERS) < 0 ? -1 : (KDint)nnamed;
@@ -60,7 +61,8 @@ KDint KD_APIENTRY kdGetNumberOfCountersKHR(void)
 
 static TABLE(KDCounterInfoKHR, infos, MAX_NAMED, 64, "descriptions of counters");
 
-/* Returns the description of the counter with index i; NULL if the table is full. */
+/* Returns the description of the counter with index i for the library's caller; NULL if the table
+ * infos has no room. */
 static const KDCounterInfoKHR *info_get(u32 i)
 {
 	const struct named *n = catalog_at(i);

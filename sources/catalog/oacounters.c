@@ -34,8 +34,8 @@ struct listed {
 };
 
 /* A counter of an OA metric set. The provider identifies the counter by its index in
- * oalist.slots[]. If choices is not NULL, the counter is the first one of the names in choices that
- * a metric set of the GPU has. */
+ * oalist.slots[]. If choices is not NULL, the counter is the first one in this list of names that a
+ * metric set of the GPU has. */
 struct oaslot {
 	u32 gpu, set;
 	struct str name;
@@ -43,12 +43,12 @@ struct oaslot {
 	 * opened; or NULL */
 	const char *choices;
 	u32 opened;
-	/* true if the counter is open and is one of the counters that keep the GPU's OA stream
-	 * open */
+	/* true if opening the counter succeeded: the counter is one of those that keep the GPU's OA
+	 * stream open */
 	bool uses_stream;
 	bool known;
-	/* value at the last reading; for a counter with the rule R_COUNT, the increase since the
-	 * counter was opened */
+	/* value of the counter at the last reading; with the rule R_COUNT, the sum of all increases
+	 * since the counter was opened */
 	u64 value;
 };
 
@@ -104,8 +104,8 @@ static u8 rule_of(struct str unit)
 	return str_is(unit, "percent") ? R_PERCENT : str_is(unit, "hz") ? R_LEVEL : R_COUNT;
 }
 
-/* Adds the counter oa/DEVICE/SET/COUNTER to the list of counters. set: index of its metric set in
- * oalist.sets[]. */
+/* Adds the OA counter c of a device to the list of counters, with the name oa/DEVICE/SET/COUNTER.
+ * set: index of the counter's metric set in oalist.sets[]. */
 static void list_counter(const struct device *d, u32 set, const struct oadef *c)
 {
 	char name[NAME_CAP];
@@ -195,7 +195,7 @@ static const struct oaplatform *platform_of(const struct device *d)
 	 * hardware version. */
 	if (p || !d->awake || (known && strcmp(d->driver, "xe") != 0))
 		return p;
-	/* oa_attach() may set asked.dev.platform even if it fails */
+	/* use the platform that oa_attach() has found, even if oa_attach() fails */
 	oa_attach(&asked, (u32)(d - devices));
 	oa_stop(&asked);
 	return asked.dev.platform;
@@ -461,7 +461,8 @@ static long slot_open(u32 at)
 	}
 	s->opened++;
 	c->uses_stream = true;
-	/* marks the value of the counter as known: it is 0 until OA reports come */
+	/* known from now on if the metric set has the counter: the value is 0 until the first OA
+	 * reports come */
 	c->known = program_index(s, c) < s->prog.n;
 	return 0;
 }
@@ -485,8 +486,8 @@ static void slot_close(u32 at)
 	values_forget(s->gpu);
 }
 
-/* Returns the reason why the GPU's OA stream could not be opened for this counter, from the last
- * attempt to open a stream; NULL if no reason is known. */
+/* Returns the reason why the kernel denied access to an OA stream at the last attempt to open one,
+ * if this counter could not be opened; NULL if access was not denied. */
 static const char *slot_reason(u32 at)
 {
 	const struct oaslot *c = at < oalist.nslots ? &oalist.slots[at] : NULL;

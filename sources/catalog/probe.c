@@ -20,8 +20,8 @@
 #pragma weak vcio_reason
 #pragma weak iterator_state
 
-/* maximum number of rows of gpustat doctor: 26 of probe_all(), and 3 of probe_device() for each
- * device */
+/* maximum number of rows that gpustat doctor prints: 26 rows of probe_all(), and 3 rows of
+ * probe_device() for each device */
 enum { MAX_PROBED = 26 + 3 * MAX_DEVICES };
 
 /* Numbers of capabilities: linux/capability.h. */
@@ -33,7 +33,8 @@ static const struct {
 	u8 cap;
 	char name[20], docker[22];
 } caps[] = {
-	/* in a container, root has CAP_DAC_OVERRIDE, which includes CAP_DAC_READ_SEARCH */
+	/* --user=0: in a container, root has CAP_DAC_OVERRIDE, which permits all that
+	 * CAP_DAC_READ_SEARCH permits */
 	{ CAP_DAC_READ_SEARCH, "cap_dac_read_search", " --user=0" },
 	{ CAP_SYS_PTRACE, "cap_sys_ptrace", " --cap-add=SYS_PTRACE" },
 	{ CAP_SYS_ADMIN, "cap_sys_admin", " --cap-add=SYS_ADMIN" },
@@ -43,15 +44,16 @@ static const struct {
 #endif
 };
 
-/* Options of docker run that allow a container access to a source of values: bits of the member
- * needed_docker of struct probe_row; bit n belongs to docker_flags[n]. */
+/* Options of docker run that allow a container access to a source of values: bit n stands for
+ * docker_flags[n]. */
 enum { DOCKER_PID = 1, DOCKER_DRI = 2, DOCKER_TRACING = 4, DOCKER_DEBUG = 8 };
 static const char *const docker_flags[] = {
 	" --pid=host", " --device=/dev/dri", " -v /sys/kernel/tracing:/sys/kernel/tracing",
 	" -v /sys/kernel/debug:/sys/kernel/debug",
 };
 
-/* A row of gpustat doctor, and the rights that its source requires if it cannot be read. */
+/* A row of gpustat doctor, with the rights that this process lacks and the row's source
+ * requires. */
 struct probe_row {
 	struct probed p;
 	u64 needed_caps;  /* bits CAP(n): capabilities that the row's source requires */
@@ -61,11 +63,12 @@ struct probe_row {
 static struct {
 	struct probe_row *rows;
 	size_t nrows;
-	/* row in which a new row is stored, and not shown, if the table of rows is full */
+	/* row that is used instead of a new one if the table of rows is full; gpustat doctor does
+	 * not print it */
 	struct probe_row spare;
 	struct probe_row *latest;
-	/* reason why the status of the sources whose rows are added next is unknown, or NULL: their
-	 * file system could not be opened */
+	/* why the status of sources in /proc or /sys is unknown: this file system could not be
+	 * opened; NULL: it is open. root_select() sets it for the rows that are added next. */
 	const char *root_missing;
 } probe;
 static struct table probe_table = TABLE_ROW(probe.rows, MAX_PROBED, 24, "rows of doctor");
@@ -74,14 +77,16 @@ static struct table probe_table = TABLE_ROW(probe.rows, MAX_PROBED, 24, "rows of
  * even with --proc. */
 static struct {
 	u64 effective, bounding;
-	/* each is true if execve() ignores capabilities of files: by no_new_privs, or by the mount
-	 * option nosuid of the program's file system */
+	/* each is true if execve() of the program does not grant the capabilities of its file:
+	 * no_new_privs is set for this process; no_suid: the file system of the program is mounted
+	 * with nosuid */
 	bool no_new_privs, no_suid;
-	/* true if the process is not in the initial user namespace: then its capabilities do not
-	 * count */
+	/* true if the process is in a user namespace other than the initial one: its capabilities
+	 * then do not count for perf and other sources */
 	bool user_ns;
 	bool container;
-	/* true if kernel lockdown is on: some files are refused even to root */
+	/* true if kernel lockdown is on: the kernel then refuses access to some files of debugfs
+	 * even to root */
 	bool lockdown;
 	/* number of the capability that perf requires: CAP_PERFMON; before Linux 5.8
 	 * CAP_SYS_ADMIN */
@@ -108,16 +113,17 @@ static void put_parts(char *to, size_t cap, const char *const *parts)
 /* Stores the concatenation of the other arguments, which are strings, in the char array `to`. */
 #define SET(to, ...) put_parts(to, sizeof(to), (const char *const[]){ __VA_ARGS__, NULL })
 
-/* Must be called before rows are added whose source is in /proc (in_proc is true) or in /sys: sets
- * probe.root_missing if this file system could not be opened. */
+/* Sets probe.root_missing to the reason why /proc (in_proc is true) or /sys could not be opened, or
+ * to NULL. Must be called before rows of sources in that file system are added. */
 static void root_select(bool in_proc)
 {
 	probe.root_missing = (in_proc ? roots.proc : roots.sys) >= 0 ? NULL :
 			     in_proc ? "not known without /proc" : "not known without /sys";
 }
 
-/* Adds a row of gpustat doctor and returns it. The name of its source is the text a followed by b.
- * While probe.root_missing is set, the row gets the status "absent" with that reason as detail. */
+/* Adds a row to the output of gpustat doctor and returns it. The row's source has the name a
+ * followed by b. If probe.root_missing is set, the row gets the status PROBE_ABSENT and
+ * probe.root_missing as its detail instead of `status` and `detail`. */
 static struct probed *row_add(const char *a, const char *b, u8 status, const char *detail)
 {
 	struct probed *p;
@@ -133,7 +139,7 @@ static struct probed *row_add(const char *a, const char *b, u8 status, const cha
 }
 
 /* Sets the rights that the source of the row added last requires: capabilities (bits CAP(n)), and
- * options of docker run (bits DOCKER_*). */
+ * options of docker run (given: bits DOCKER_*). */
 static void row_requires(u64 capabilities, u8 given)
 {
 	probe.latest->needed_caps = capabilities;
@@ -169,8 +175,8 @@ static bool may_perfmon(void)
 	return has(CAP(self.perfmon)) || has(CAP(CAP_SYS_ADMIN));
 }
 
-/* Appends to the detail of a row the numbers n and total and the noun `what`, for example "41 of 75
- * processes"; only the total and the noun if n is equal to total. */
+/* Appends "N of TOTAL" and the noun `what` to the detail of a row, for example "41 of 75
+ * processes". If n is equal to total, only TOTAL and the noun. */
 static void put_count(struct probed *p, u64 n, u64 total, const char *what)
 {
 	struct buf b = { .p = p->detail, .n = strlen(p->detail), .cap = sizeof(p->detail) - 1 };
@@ -235,8 +241,8 @@ static bool in_container(void)
 		namespace_is_inner(AT_FDCWD, "/proc/self/ns/ipc", "ipc:[4026531839]") > 0);
 }
 
-/* Reads the rights of this process and the machine's settings into self. Must be called before the
- * sandbox is entered, which sets no_new_privs. */
+/* Stores the rights of this process and the machine's settings in the struct `self`. Must be called
+ * before sandbox_enter(), which sets no_new_privs. program: path of the executable. */
 void probe_self(const char *program)
 {
 	struct str text, line;
@@ -268,8 +274,8 @@ void probe_self(const char *program)
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-/* Returns whether this process may list the folder /proc/PID/WHAT and open its first entry; if
- * links is true, whether it may read the target of the first entry, a link. An opened entry is not
+/* Returns true if this process may list the folder /proc/PID/WHAT and, if links is true, read the
+ * target of the first link in it; if links is false, open the first file in it. That file is not
  * read, because reading an fdinfo file can wake the device. */
 static bool may_list(const char *pid, const char *what, bool links)
 {
@@ -301,8 +307,9 @@ static void probe_processes(const char *source, const char *what, bool links, u6
 	u64 n = 0, refused = 0;
 	struct dir d;
 	const char *name;
-	/* Even with the required capabilities a few processes may be unreadable: a security module
-	 * protects them, or they have more privileges. The source is still reported as readable. */
+	/* True if the source is reported as readable. A few processes may be unreadable
+	 * nevertheless, even with the required capabilities: a security module protects them, or
+	 * they have more privileges than gpustat. */
 	bool good;
 
 	if (dir_open(&d, roots.proc, ".") >= 0)
@@ -331,8 +338,8 @@ static void probe_namespace(void)
 			     why == proc_hidepid ? 0 : DOCKER_PID);
 }
 
-/* Adds the row of the kernel's BPF iterator over descriptors, which can replace the reading of
- * /proc by commands that read the processes only once. */
+/* Adds the row of the BPF iterator over descriptors to gpustat doctor. Commands that scan the
+ * processes only once can use this iterator instead of reading /proc. */
 static void probe_iterator(void)
 {
 	const struct iterator_state *s = iterator_state();
@@ -349,8 +356,8 @@ static void probe_iterator(void)
 /* --- perf events ------------------------------------------------------------------------------ */
 
 static const struct perf_kind {
-	/* permits: a value of perf_event_paranoid at which every user may open events of this
-	 * kind */
+	/* permits: a value of the sysctl kernel.perf_event_paranoid at which every user may open
+	 * events of this kind; a remedy of gpustat doctor sets it */
 	char source[17], permits[3];
 	u8 type, mods;
 	/* lowest value of perf_event_paranoid at which events of this kind require CAP_PERFMON */
@@ -364,9 +371,10 @@ static const struct perf_kind {
 	{ "perf hardware", "2", PT_HARDWARE, EM_USER, 3, false },
 };
 
-/* Tries to open an event of this kind. Returns 0 or more, or -errno. Opening a tracepoint would
- * enable it in the kernel, so the result for tracepoints is computed from the rights of this
- * process: only privileged users may read data of tracepoints. */
+/* Tests if this process may open an event of this kind. Returns a value >= 0 if so, else -errno.
+ * Tracepoints are not opened, because that would enable them in the kernel: their result is
+ * computed from the rights of this process, as only privileged users may read data of
+ * tracepoints. */
 static long try_event(const struct perf_kind *k)
 {
 	struct event ev = { .type = k->type, .mods = k->mods };
@@ -397,16 +405,16 @@ static void perf_row(const struct perf_kind *k, long r)
 		row_requires(CAP(self.paranoid > 2 ? CAP_SYS_ADMIN : self.perfmon), 0);
 	else if (self.paranoid < k->denied_from || may_perfmon())
 		SET(p->detail, "refused by a security module or a filter of system calls");
-	/* with perf_event_paranoid above 2, a value of Debian's kernels, CAP_PERFMON is not
-	 * enough */
+	/* CAP_PERFMON is not enough if perf_event_paranoid is above 2, as on Debian: the remedy is
+	 * a lower value */
 	else if (self.paranoid > 2 || no_file_caps())
 		SET(p->remedy, "sysctl kernel.perf_event_paranoid=", k->permits);
 	else
 		row_requires(CAP(self.perfmon), 0);
 }
 
-/* Adds the row of tracepoints if tracefs could not be read (r: -errno). tracefs has the numbers of
- * tracepoints, and only root may open its folder. */
+/* Adds the row of tracepoints to gpustat doctor if tracefs could not be read, with -errno r.
+ * Without tracefs, the numbers of tracepoints are unknown; only root may open its folder. */
 static void tracefs_row(const struct perf_kind *k, long r)
 {
 	row_add(k->source, "", status_of(r),
@@ -478,11 +486,11 @@ static void probe_oa(const char *driver, const char *knob)
 
 /* --- file systems and small files ------------------------------------------------------------- */
 
-/* Adds the row of a file system. path: its mount point, relative to /sys; if this folder is empty,
- * the file system is not mounted. leaf: a file of the file system that is read as a test, or NULL.
- * given: the DOCKER_* option that mounts the file system in a container. A locked down kernel
- * permits only those files of debugfs that all users may read and none may write
- * (debugfs_locked_down()). */
+/* Adds the row of a file system to gpustat doctor. path: mount point of the file system, relative
+ * to /sys; if this folder is empty, the file system is not mounted. leaf: name of a file that is
+ * read to test the access; NULL: none. given: DOCKER_* option that mounts the file system in a
+ * container. If kernel lockdown is on, a file of debugfs may be read only if all users may read and
+ * none may write it (debugfs_locked_down()). */
 static void probe_mount(const char *source, const char *path, const char *leaf, u8 given)
 {
 	struct dir d;
@@ -532,8 +540,9 @@ static void probe_rapl(void)
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
-/* Finds the name of a user or group id in /etc/passwd or /etc/group (path), whose lines are
- * NAME:x:ID:..., and stores it in to. Returns false if no line has the id. */
+/* Finds the name of the user or group with a number in the file `path`, /etc/passwd or /etc/group,
+ * which has lines NAME:x:ID:..., and stores the name in the buffer `to`. Returns false if no line
+ * has the number. */
 static bool id_name(const char *path, u32 id, char *to, size_t cap)
 {
 	/* only the first 64 KiB of the file are read, which include the system's groups even in a
@@ -584,7 +593,8 @@ static void probe_node(const struct device *d)
 		row_requires(0, DOCKER_DRI);
 }
 
-/* Adds the row that says whether NVIDIA's driver reports the utilisation of a device. */
+/* Adds the row to gpustat doctor that says whether NVIDIA's driver reports the utilisation of a
+ * device, and if not, why. */
 static void probe_nvidia(const struct device *d)
 {
 	bool denied = false;
@@ -619,8 +629,9 @@ static void probe_device(const struct device *d)
 	}
 }
 
-/* Adds the row with the number of devices; if there are no devices, with the folders that were
- * searched, the drivers that gpustat supports, and the command that loads a driver as remedy. */
+/* Adds the row with the number of devices to gpustat doctor. If there are no devices, the row lists
+ * the folders that were searched and the drivers that gpustat supports, and its remedy is the
+ * command that loads a driver. */
 static void probe_devices(void)
 {
 	u64 n = 0;
@@ -662,10 +673,10 @@ static void probe_inotify(void)
 		SET(p->remedy, "sysctl fs.inotify.max_user_watches=65536");
 }
 
-/* Adds the row of a part of the sandbox, such as its seccomp filter. r: -errno; -ECANCELED with
- * --no-sandbox; or the part's result of 0 or more, which is appended to the detail if it is not 0.
- * is: detail of the row if the part works; missing: its detail if the kernel does not have the
- * part. */
+/* Adds the row of a part of the sandbox (the seccomp filter or Landlock) to gpustat doctor. r:
+ * state of the part: < 0: -errno, or -ECANCELED with --no-sandbox; >= 0: the part works, and a
+ * value above 0, such as the ABI version, is appended to the row's detail. is: detail of the row if
+ * the part works; missing: detail of the row if the kernel does not have the part. */
 static void probe_sandbox(const char *source, long r, const char *is, const char *missing)
 {
 	struct probed *p = row_add(source, "", status_of(r), r >= 0 ? is :
@@ -705,10 +716,10 @@ static void put_docker(struct buf *b, u64 all, u8 given)
 	put_z(b, " IMAGE");
 }
 
-/* Appends a setcap command, which adds the needed capabilities to those that the program has now;
- * or sudo, if setcap cannot help or a source requires CAP_DAC_READ_SEARCH. Only root should have
- * that capability: on the program's file it would let all who may execute the program read every
- * directory and file of the kernel's file systems. */
+/* Appends a command to b: setcap with the capabilities that the program has now and the needed
+ * ones, or sudo, if the program's file system is mounted with nosuid or CAP_DAC_READ_SEARCH is
+ * needed. That capability is not added to the program's file: all users who may execute the program
+ * could then read every directory and file of the kernel's file systems. */
 static void put_setcap(struct buf *b, u64 needed, const char *program)
 {
 	bool root = self.no_suid || needed & CAP(CAP_DAC_READ_SEARCH);
@@ -732,16 +743,16 @@ static void put_setcap(struct buf *b, u64 needed, const char *program)
 		put_z(b, " PERFMON=1");
 }
 
-/* Sets the remedy of a row, or appends the reason why there is none to the row's detail. A
- * container must be started again, with the options that all rows together require: all
- * (capabilities), given (DOCKER_*). */
+/* Sets the remedy of a row, or, if there is none, appends the reason to the row's detail. A remedy
+ * that starts a container again has the capabilities `all` and the docker options `given`
+ * (DOCKER_*), which all rows together require. */
 static void remedy_make(struct probe_row *s, const char *program, u64 all, u8 given)
 {
 	struct probed *p = &s->p;
 	struct buf b = buf_on(p->remedy, sizeof(p->remedy) - 1);
 	u64 missing = s->needed_caps;
-	/* true if setcap is no remedy, because execve(2) refuses a file with capabilities that are
-	 * not in the bounding set */
+	/* true if setcap is no remedy: execve(2) refuses to execute a file with capabilities that
+	 * are not in the bounding set of the process */
 	bool unbound = (self.bounding & missing) != missing;
 	const char *why = NULL;
 

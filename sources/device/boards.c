@@ -25,7 +25,8 @@ enum form {
 	/* text of PowerVR's driver with several lines; "GPU Utilisation: 37%" has the
 	 * utilisation */
 	STATUS,
-	/* text with a clock: "800000000"; the row of places[] states its unit: Hz, kHz or MHz */
+	/* text with a clock, such as "800000000"; the unit (Hz, kHz or MHz) is in the row of
+	 * places[] */
 	CLOCK,
 	/* text with a clock in MHz, kHz or Hz; the unit is recognised by the size of the number:
 	 * "800", "800000" or "800000000" */
@@ -56,12 +57,16 @@ static const struct place {
 	 * device has no folder: the files belong to the chip's only GPU or NPU. */
 	const char *device;
 	u8 part;            /* enum chip_part: the device is a GPU, an NPU or a card */
-	bool extra;         /* true if the row only adds files to a device that another row finds */
-	/* name of a file that a folder must contain to be used; NULL: every folder is used */
+	/* true if the row only adds files to a device that is known otherwise: from DRM, or from
+	 * another row of places[] */
+	bool extra;
+	/* name of a file in the folder; a folder without this file is not used; NULL: every folder
+	 * is used */
 	const char *needs;
 	/* name of the driver; NULL if the device's file uevent names the driver */
 	const char *driver;
-	/* name of the device; NULL: the name of the folder that matched `where` */
+	/* name of the device (struct device.dev); NULL: the name of the folder that matched
+	 * `where` */
 	const char *name;
 	/* name of the file with the device's model name; NULL if there is none */
 	const char *model;
@@ -160,9 +165,10 @@ static const struct place {
 	  .files = { { 0, T_NUMBER, D_RESIDENT, 0, 0, FROM_DIR, "present" } } },
 };
 
-/* has_place[i]: the last search found a folder of a vendor's driver for device i */
+/* has_place[i]: true if the last boards_start() found a folder of a vendor's driver that belongs to
+ * devices[i] */
 static bool has_place[MAX_DEVICES];
-/* bit i: the last search found a folder of the vendor's driver in places[i] */
+/* bit i: the last boards_start() found a folder that matches places[i] */
 static u32 places_found;
 _Static_assert(LEN(places) <= 32, "a row has a bit in places_found");
 
@@ -193,9 +199,9 @@ static struct str scan_share(struct str s, u8 zeros, u64 *v)
 	return s;
 }
 
-/* Converts the clock *v to Hz. With the format ANY_CLOCK, the unit follows from the size of the
- * number, because GPU clocks are between 10 MHz and 10 GHz. False if *v cannot be a clock: a number
- * below 10 is an index. */
+/* Converts the clock *v, a number from a vendor's file, to Hz. With the format ANY_CLOCK, the size
+ * of the number shows its unit, because GPU clocks are between 10 MHz and 10 GHz. False if the
+ * number cannot be a clock: a number below 10 is the index of a clock. */
 static bool clock_hz(u8 form, u8 zeros, u64 *v)
 {
 	static const u32 by[] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
@@ -243,9 +249,9 @@ static struct str find_status(struct str text)
 	return (struct str){ text.p, text.p };
 }
 
-/* State of the parser of a text with the utilisation of each core of a device. most: highest
- * utilisation of a core; it is stored as the utilisation of the device if any is true and no core's
- * text is invalid. */
+/* State of the parser of a text with the utilisation of each core of a device. any: a value was
+ * stored; most: highest utilisation of a core, in 1/1000 %. At the end, most is stored as the
+ * utilisation of the device if any is true and the text of every core was valid. */
 struct cores {
 	struct entity *e;
 	i64 t;
@@ -452,7 +458,8 @@ static u32 place_add(const struct place *p, int root, const char *at)
 	return n;
 }
 
-/* Callback for each vendor folder `at`: finds its device, or adds the device if it is new. */
+/* Callback for each vendor folder `at`: finds the device to which the folder belongs, or adds a
+ * device for the folder. */
 static void place_found(void *arg, const char *at, struct str star)
 {
 	struct finding *f = arg;
@@ -475,8 +482,8 @@ static void place_found(void *arg, const char *at, struct str star)
 	model_find(p, f->probe.root, at, n);
 }
 
-/* Callback for each vendor folder `at`: opens the files in it if it belongs to the device
- * f->probe.device. */
+/* Callback for each vendor folder `at`: if the folder belongs to the device f->probe.device, opens
+ * the files in the folder that the row f->place lists. */
 static void place_probe(void *arg, const char *at, struct str star)
 {
 	struct finding *f = arg;
@@ -496,7 +503,8 @@ static void each_folder(struct finding *f)
 	}
 }
 
-/* Removes the devices whose vendor driver was unloaded: the last search found no folder of them. */
+/* Removes the devices that were added for vendor folders and have none any more: the vendor's
+ * driver was unloaded. */
 static void places_end(void)
 {
 	for (u32 i = NONE; (i = device_next(i, true)) != NONE;)
@@ -510,8 +518,8 @@ void boards_start(void)
 
 	places_found = 0;
 	memset(has_place, 0, sizeof(has_place));
-	/* Rows that have a path to the device's folder are searched first. They add the devices to
-	 * which the files of the other rows belong. */
+	/* Rows of places[] with a path to the device's folder (member device) come first: they add
+	 * the devices, and files of the other rows belong to these devices. */
 	for (size_t i = 0; i < 2 * LEN(places); i++) {
 		const struct place *p = &places[i % LEN(places)];
 

@@ -16,11 +16,12 @@ enum { DEVICE_LEFT_OUT = 1, DEVICE_BY_DRIVER = 2 /* by -d driver:NAME */ };
 extern struct sensing {
 	/* true for the command `list`: limits are read too, and a missing value gets a reason */
 	bool listing;
-	/* Returns true if the output shows the quantity `desc`. A hidden quantity is not read if no
-	 * other value is computed from it. If filter is NULL, all quantities are read. */
+	/* Returns true if the output shows the quantity `desc` (D_*). The files of a quantity that
+	 * is not shown are read only if other values are computed from it. If filter is NULL, all
+	 * files are read. */
 	bool (*filter)(u8 desc);
-	/* Returns how the options select a device, as DEVICE_* bits. choice is NULL if no option
-	 * selects devices. */
+	/* Returns DEVICE_* bits: how the command's options, such as -d, select the device. The
+	 * member is NULL if no option selects devices. */
 	u8 (*choice)(u32 device);
 } sensing;
 
@@ -30,8 +31,8 @@ extern struct sensing {
  * handler may call it. */
 void profiling_start(void (*denied)(const char *dev, long err));
 void profiling_restore(void);
-/* Returns the text that switches all profiling on in the sysfs file `profiling` of the device; NULL
- * if the driver has no such file. */
+/* Returns the text to write into the sysfs file `profiling` of the device, so that the driver
+ * counts both times and cycles of clients; NULL if the driver has no such file. */
 const char *profiling_value(const struct device *d);
 u32 sysfs_device(unsigned maj, unsigned min);
 u32 sysfs_device_at_slot(struct str pdev);
@@ -40,10 +41,10 @@ bool sysfs_node(struct str name, unsigned *maj, unsigned *min);
 /* Returns the text of the file `leaf` in the device's sysfs folder; empty if it cannot be read. The
  * text is valid until the next file is read. */
 struct str sysfs_text(u32 device, const char *leaf);
-/* Returns true if /sys can be read. Then a device that is not in /sys does not exist. */
+/* Returns true if /sys can be read. If so, each device of the machine is in /sys. */
 bool sysfs_readable(void);
-/* Adds the number of transient file errors since the last call to registry.dropped and to
- * registry.transient. */
+/* Adds to registry.dropped and to registry.transient the number of transient errors of files since
+ * the last call. */
 void transient_errors_count(void);
 
 /* --- files with values: rows of sources/device/sysfs.c and boards.c -------------------------- */
@@ -51,11 +52,11 @@ void transient_errors_count(void);
 /* Format of the text in a device's file: value of struct attr's `format`. */
 enum filetype {
 	T_NUMBER, T_ADD, T_DPM, T_LINK, T_V3D, T_TRANS, T_METRICS, T_REASONS, T_PSTATE,
-	T_BOARD /* text in a file of a vendor's driver; its format is an enum form of boards.c */
+	T_BOARD /* text in a file of a vendor's driver; enum form of boards.c is its format */
 };
 
-/* struct attr.inst: how the instance of a counter gets its name: from a path or a file (FROM_*), or
- * always the same name (IS_*). */
+/* Values of struct attr.inst, which says how the instance of a counter is named: after a part of
+ * the file's path or the file's content (FROM_*), or with a fixed name (IS_*). */
 enum {
 	NO_INST,
 	/* The instance is named after the folder that matched the last '*' in the path. */
@@ -64,7 +65,9 @@ enum {
 	/* The instance is named after the hwmon channel: its label, else its name, such as
 	 * temp1. */
 	FROM_CHAN,
-	FROM_ZONE, /* instance: type of the thermal zone, if the type names a GPU or an NPU */
+	/* The instance is named after the type of the thermal zone, if the zone is that of a GPU or
+	 * an NPU. */
+	FROM_ZONE,
 	IS_MEM, IS_VCN, IS_SCLK, IS_MCLK, IS_SOCCLK, IS_FCLK, IS_VCLK, IS_DCLK, IS_DCEFCLK,
 	IS_MEDIA, IS_GT0, IS_MEMORY, IS_NPU, IS_GPU
 };
@@ -93,11 +96,11 @@ struct attr {
 	const char *leaf;
 };
 
-/* The argument of probe_dir(): the device, and the rows of attrs[] or places[] whose files are
- * opened in the folder. */
+/* The argument of probe_dir(): a device, and the rows of attrs[] or places[] that name the files to
+ * open in a folder of the device. */
 struct probe {
-	/* array of rows whose files are searched for, all in the same folder: from `first` up to,
-	 * not including, `end` */
+	/* rows from `first` up to, not including, `end`; all of them name files of the same
+	 * folder */
 	const struct attr *first, *end;
 	u32 device;
 	/* descriptor of /sys or /proc (roots.sys or roots.proc), to which the folder's path is
@@ -157,7 +160,9 @@ struct channel_file {
 	int fd, state;
 	u8 range;      /* enum sensor_range: the range of plausible readings of the channel */
 	char name[28]; /* chip folder and channel, such as hwmon3/temp1, for messages */
-	u64 limit;     /* highest limit that the driver has for the channel; 0 if there is none */
+	/* highest limit that the driver has for the channel, in the unit of the channel's file; 0
+	 * if there is none */
+	u64 limit;
 	struct energy energy;
 };
 
@@ -188,12 +193,12 @@ bool vcio_asked(void);
  * known, or if there is no /dev/vcio. The text is valid until the next call. */
 const char *vcio_reason(void);
 
-/* --- sources/device/nodes.c: notices of opened, new and removed device nodes ----------------- */
+/* sources/device/nodes.c: inotify events of opened, new and removed device nodes */
 
 void nodes_start(void);
 void nodes_stop(void);
 bool nodes_changed(void); /* true if the caller has to search for new and removed devices */
-/* true if the search for new devices has to include those of vendors' drivers (boards.c) */
+/* true if the search for new devices has to include the devices of vendors' drivers (boards.c) */
 bool nodes_vendors(void);
 bool nodes_nvidia(void);  /* true if the search for new devices has to include NVIDIA's GPUs */
 bool nodes_opened(void);  /* true if a process has opened a device node since the last call */
@@ -203,18 +208,18 @@ i32 nodes_fd(void);
 /* Number of opens of device nodes that inotify has reported. inotify merges equal events, so the
  * real number can be higher. */
 extern u32 nodes_opens;
-/* Returns the folder whose device nodes are watched for opens. Stores in *why 0, or -errno if they
- * cannot be watched. */
+/* Returns the path of the folder whose device nodes are watched for opens. Stores 0 in *why, or
+ * -errno if opens cannot be watched. */
 const char *nodes_folder(long *why);
 
 /* --- sources/device/names.c: names of devices, an optional feature ---------------------------- */
 
-/* If the feature names.c is left out, the name of a device is the one in its driver's file in
- * /proc, otherwise its PCI ID VENDOR:DEVICE. */
+/* If gpustat is built without names.c, the name of a device is the one that its driver reports,
+ * otherwise its PCI ID VENDOR:DEVICE. */
 /* Finds a name for each device that has none. folder: the folder of pci.ids and amdgpu.ids; NULL:
  * the folders in which systems usually have these files. */
 void names_find(const char *folder);
-/* true if the device's name contains `part`, in upper or lower case */
+/* true if the device's name contains the text `part`; upper and lower case are equal */
 bool name_has(u32 device, struct str part);
 /* Returns the name of a device node, a driver or a PCI slot that is most similar to the misspelt
  * text s. The result is valid until the next call. */
@@ -231,14 +236,14 @@ struct driver {
 	/* true if reading fdinfo takes no runtime PM reference, so that a suspended device stays
 	 * suspended */
 	bool quiet;
-	/* True if reading the fdinfo of a client can crash the kernel: it is read only if the user
-	 * names the driver. */
+	/* True if reading the fdinfo of a client can crash the kernel: such fdinfo is read only if
+	 * the user names the driver (-d driver:NAME). */
 	bool crashes;
 	/* Z_* bits: memory keys that the driver's fdinfo omits if they are 0, as
 	 * drm_show_memory_stats() of Linux 6.13 does */
 	u8 zero;
-	/* why the driver does not report the engine time (engines) or the memory of clients; NULL
-	 * if it does */
+	/* engines: reason why the driver does not report the engine time of clients; memory: reason
+	 * why it does not report their memory; each is NULL if the driver reports it */
 	const char *engines, *memory;
 };
 
@@ -246,9 +251,11 @@ struct driver {
 const struct driver *driver_find(struct str name);
 void put_drivers(struct buf *b); /* appends the names of all known drivers to b, as many as fit */
 
-/* --- sources/device/dmem.c: values of cgroup files, an optional feature ----------------------- */
+/* sources/device/dmem.c: video memory, main memory and pressure from cgroup files, an optional
+ * feature */
 
-void dmem_read(void); /* stores the video memory of devices, read from the cgroup controller dmem */
+/* stores the total and used video memory of devices that the cgroup controller dmem reports */
+void dmem_read(void);
 void cgroups_read(bool asked, bool (*shows)(u8 desc));
 
 /* --- sources/device/gpumetrics.c: the values in amdgpu's gpu_metrics ------------------------- */
@@ -289,9 +296,9 @@ bool nvidia_asked(u32 device);
 /* Returns why NVIDIA's driver does not report the utilisation of a device for which nvidia_asked()
  * is true; NULL if it does. Sets *denied if a permission is missing. */
 const char *nvidia_reason(u32 device, bool *denied);
-/* Calls found() for each process that uses an NVIDIA GPU. slot: number that identifies the GPU
- * among those of all compute drivers: NV_SLOT + its index in devices[]. False if there is no such
- * GPU. */
+/* Calls found() for each process that uses an NVIDIA GPU. slot: number of the GPU that is unique
+ * among the GPUs of NVIDIA's and AMD's compute drivers: NV_SLOT + the GPU's index in devices[].
+ * False if the machine has no NVIDIA GPU. */
 bool nvidia_scan(void (*found)(u32 pid, u32 device, u32 slot));
 /* lowest slot (number of a GPU in nvidia_scan() and kfd_scan()) of NVIDIA's GPUs; AMD's GPUs have
  * the slots below NV_SLOT */
@@ -329,7 +336,8 @@ extern const u16 nveccs[NV_ECCS];
 /* Selects the utilisation samples that nvring_sum() adds up: those of one engine, and if `known` is
  * true only those taken after `since`. */
 struct nvquery {
-	u64 since; /* time in ns, by the clock of NVIDIA's driver */
+	/* only samples taken after this time are added, in ns of the clock of NVIDIA's driver */
+	u64 since;
 	u32 pid;
 	u8 engine;
 	bool known;

@@ -86,9 +86,9 @@ static bool regions_sum(struct str text, struct str slot, u64 *sum)
 	return any && known;
 }
 
-/* Stores the total and the used video memory of each device whose driver has not reported them
- * itself. The files of the controller dmem are empty until the first driver with memory regions is
- * loaded. */
+/* For each device whose driver reports no video memory, stores the total and the used video memory
+ * from the files of the cgroup controller dmem. These files are empty until the first driver with
+ * memory regions is loaded. */
 void dmem_read(void)
 {
 	static const struct {
@@ -132,8 +132,9 @@ static void put_memory(struct group *g, struct str text, u8 desc, const char *in
 		reg_put(&g->e, desc, str_z(inst), v, 0);
 }
 
-/* Stores the percentage of the last 10 s in which some, or all, tasks of a cgroup waited for a
- * resource. The lines are "some avg10=0.12 avg60=0.08 avg300=0.05 total=123" and "full ..."
+/* Stores the values of a pressure file of a cgroup, in 1/1000 %: the share of the last 10 s in
+ * which some tasks (desc), and in which all tasks (desc + 1), waited for a resource. The lines are
+ * "some avg10=0.12 avg60=0.08 avg300=0.05 total=123" and "full ..."
  * (Documentation/accounting/psi.rst). */
 static void put_pressure(struct group *g, struct str text, u8 desc, const char *inst)
 {
@@ -175,9 +176,9 @@ static bool is_below(struct str cgroup)
 	return cgroup.p < cgroup.e && *cgroup.p == '/' && !str_find(cgroup, LIT("/../"));
 }
 
-/* Stores the values of cgroup files in the groups of the registry (struct group), after the caller
- * has computed the sums of the groups. asked: the option -f names fields; shows(): returns whether
- * a field is shown. */
+/* Stores the values of cgroup files in the cgroups of the registry (struct group). The caller has
+ * computed the sums over the clients of each cgroup before. asked: true if the option -f names
+ * fields; shows(): returns true if the output shows the quantity `desc`. */
 void cgroups_read(bool asked, bool (*shows)(u8 desc))
 {
 	static char text[PATH_BYTES];

@@ -31,14 +31,14 @@ static const struct driver drivers[] = {
 	  "active: a read powers the GPU on", NO_CLIENTS },
 };
 
-/* Name patterns of DRM drivers whose fdinfo files have no client statistics, separated by
+/* Name patterns of DRM drivers that report no statistics of clients in fdinfo, separated by
  * blanks. */
 static const struct str silent = STR("nouveau radeon virtio* vmwgfx lima rocket ethosu "
 	"imagination powervr qaic habanalabs nova* tyr vc4* rknpu RKNPU simpledrm "
 	"simple-framebuffer ast mgag200 bochs* rockchip-drm imx-drm sun4i-drm "
 	"mediatek-drm meson-drm starfive");
 
-/* Names of vendors' drivers without DRM clients, separated by blanks. */
+/* Name patterns of vendors' drivers that have no DRM clients, separated by blanks. */
 static const struct str clientless = STR("nvgpu mali kgsl ged apex hailo neuron");
 
 /* Appends a blank and the name of a driver to b. False if b has no room for them. */

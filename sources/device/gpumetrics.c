@@ -209,10 +209,11 @@ static u64 number(struct str s, size_t n, bool big)
 	return v;
 }
 
-/* Returns whether the numbers of a table are big-endian. The driver writes them in the byte order
- * of its machine, and a copied file can come from a machine with the other order. The right order
- * is the one in which the size field equals the length of the file. If both orders fit, or neither
- * because the table is cut, the order of this machine is used. The caller guarantees 4 bytes. */
+/* Returns true if the numbers of a gpu_metrics table are big-endian. The driver writes them in the
+ * byte order of its machine; a copied file can come from a machine with another byte order. The
+ * table begins with its size: the right byte order is the one in which this size equals the length
+ * of the file. If both orders fit, or neither because the table is cut, the order of this machine
+ * is used. The table must have at least 4 bytes. */
 static bool is_big(struct str blob)
 {
 	bool little = number(blob, 2, false) == str_len(blob);
@@ -234,9 +235,11 @@ static bool field_read(struct str blob, size_t offset, size_t width, u64 *v)
 	return *v != UINT64_MAX >> (64 - 8 * width);
 }
 
-/* Reads the first value of the attribute of a row, in revision 1.9. False if there is no such
- * attribute, or if the value is negative or has another unit than the row. Types 0 to 7 are u8, s8,
- * u16, s16, u32, s32, u64, s64. After another type the search ends, because its size is unknown. */
+/* Stores in *v the first value of the attribute that a row of metricrows[] names, from a
+ * gpu_metrics table of revision 1.9. False if the table does not have the attribute, or if the
+ * value is negative or has another unit than the row. Types 0 to 7 are u8, s8, u16, s16, u32, s32,
+ * u64, s64. At an attribute of another type the search ends, because the size of that attribute is
+ * unknown. */
 static bool attribute_read(struct str blob, const struct metricrow *r, u64 *v)
 {
 	size_t at = 8;
@@ -295,8 +298,8 @@ bool metrics_is_apu(struct str blob)
 	return blob.e - blob.p >= 4 && ((u8)blob.p[2] == 2 || (u8)blob.p[2] == 3);
 }
 
-/* Returns whether the temperature that belongs to a throttle reason is high enough or is unknown. 0
- * means unknown too: chips without the sensor report 0. */
+/* Returns true if the temperature that belongs to a throttle reason is at least `least` degrees C,
+ * or is unknown. A temperature of 0 is unknown, too: chips without the sensor report 0. */
 static bool is_hot(struct str blob, const struct throttler *t)
 {
 	size_t row = 0;
@@ -308,9 +311,9 @@ static bool is_hot(struct str blob, const struct throttler *t)
 	return true;
 }
 
-/* Stores in *reason the next throttle reason of a gpu_metrics table, and in *on whether it is
- * active. Only reasons that mean the same on every chip are returned. False if there are no more.
- * The caller sets *bit to 0 before the first call. */
+/* Stores the text of the next throttle reason of a gpu_metrics table in *reason, and in *on whether
+ * the reason is active. Leaves out reasons that do not mean the same on every chip. False if there
+ * are no more reasons. The caller sets *bit to 0 before the first call. */
 bool metrics_throttle(struct str blob, size_t *bit, const char **reason, bool *on)
 {
 	const struct throttler *t;

@@ -22,16 +22,19 @@ enum {
 struct lookup {
 	/* folder of pci.ids and amdgpu.ids; NULL: the folders in which systems usually have them */
 	const char *folder;
-	u32 n, left; /* n: number of devices in wanted[]; left: number of those without a name */
+	/* n: number of devices in wanted[]; left: number of these devices whose name was not found
+	 * yet */
+	u32 n, left;
 	struct wanted {
-		/* index in devices[]; set to NONE once the name of the device was found */
+		/* index of the device in devices[]; NONE once the name of the device was found */
 		u32 device;
 		u16 vendor, id, revision;
 	} wanted[MAX_DEVICES];
-	/* PCI vendor ID of the section of pci.ids that is read; NO_VENDOR if no wanted device is of
-	 * this vendor */
+	/* PCI vendor ID of the section of pci.ids that is being read; NO_VENDOR if wanted[] has no
+	 * device of this vendor */
 	u32 vendor;
-	char maker[VENDOR_BYTES]; /* short name of the vendor whose section of pci.ids is read */
+	/* short name of the vendor whose section of pci.ids is being read */
+	char maker[VENDOR_BYTES];
 };
 
 /* Returns the longest prefix of s that has at most `most` bytes and ends with a whole UTF-8
@@ -191,7 +194,8 @@ static long lines_read(int fd, struct lookup *l, line_fn *line_do)
 {
 	char b[CHUNK_BYTES];
 	struct str text = { b, b }, line;
-	/* true if the next bytes are the rest of a line that did not fit the buffer */
+	/* true if the bytes up to the next newline belong to a line that is skipped, because it
+	 * does not fit the buffer */
 	bool skips = false;
 	long r = 0;
 
@@ -215,16 +219,16 @@ static long lines_read(int fd, struct lookup *l, line_fn *line_do)
 		if (skips)
 			text.p = text.e;
 	}
-	/* handle the last line of the file here if it has no newline: the loop above handles only
-	 * lines that end with one */
+	/* the last line of the file may have no newline: the loop above does not handle such a
+	 * line */
 	if (r == 0 && l->left && str_len(text))
 		line_do(l, text);
 	return r;
 }
 
-/* True if the folder used as /proc or /sys belongs to the running kernel, so that this machine's
- * files are about the same machine. given: an option set the folder; magic: type of the kernel's
- * own file system. */
+/* True if the root folder for /proc or /sys belongs to the running kernel, so that this machine's
+ * own ids files describe the same machine. given: true if an option (--proc or --sys) has set the
+ * root folder; magic: file system type of the kernel's own /proc or /sys. */
 static bool is_own(bool given, int root, u32 magic)
 {
 	struct statfs fs;
@@ -232,9 +236,10 @@ static bool is_own(bool given, int root, u32 magic)
 	return !given || (sys_fstatfs(root, &fs) == 0 && (u32)fs.f_type == magic);
 }
 
-/* Opens an ids file. With --ids, it is searched for in that folder; with --proc, first below 1/root
- * of that folder, which in a container is the root of the host. Otherwise, this machine's own file
- * is opened, but not if /proc or /sys is a captured tree. Returns a descriptor, or -errno. */
+/* Opens pci.ids or amdgpu.ids. If --ids names a folder: only the file in this folder. With --proc:
+ * first the file below 1/root of the --proc folder, which is the host's root if a container has the
+ * host's /proc. Otherwise this machine's own file, unless /proc or /sys is a captured tree. Returns
+ * a descriptor, or -errno. */
 static long ids_open(const char *folder, const char *path)
 {
 	char text[PATH_BYTES];
@@ -291,9 +296,9 @@ static void board_name(u32 device)
 	name_set(&devices[device], "", (struct str){ text, text + b.n });
 }
 
-/* Sets the name of a device from a file of its driver or, if the device has no PCI ID, from the
- * device tree. Otherwise adds the device to l->wanted, whose names are searched for in the ids
- * files. */
+/* Sets the name of a device from a file of the device's driver, or, if the device has no PCI ID,
+ * from the device tree. If neither applies, adds the device to l->wanted[], so that its name is
+ * searched for in the ids files. */
 static void device_lookup(struct lookup *l, u32 device)
 {
 	static const char *const leaves[] = { "product_name", "gpu_model", "gpuinfo" };
@@ -304,8 +309,8 @@ static void device_lookup(struct lookup *l, u32 device)
 	*w = (struct wanted){ .device = device };
 	if (id.p < id.e && (take_id(&id, &w->vendor) != 4 || !str_skip_z(&id, ":") ||
 			    take_id(&id, &w->id) != 4 || id.p < id.e))
-		/* the text in d->name is not a PCI ID but a name that the driver has reported: keep
-		 * it */
+		/* keep the name that the driver has reported: the text in d->name is not a PCI
+		 * ID */
 		return;
 	for (size_t i = 0; i < LEN(leaves); i++) {
 		struct str text = sysfs_text(device, leaves[i]);
@@ -383,8 +388,9 @@ static void try_name(struct nearest *best, struct str name)
 		*best = n;
 }
 
-/* Calls try_name() with the name of the node renderD<render>. If that is the best name so far, it
- * is copied to `kept`, because n->name must remain valid. */
+/* Compares the node name renderD<render> with the misspelt text, as try_name() does. If it is the
+ * best name so far, copies it to `kept` and sets n->name to the copy, because the text on the stack
+ * does not stay valid. */
 static void try_render(struct nearest *n, i32 render, char kept[32])
 {
 	char text[32];

@@ -21,8 +21,8 @@ static const struct {
 	const char *name;
 	u32 mask;
 } folders[] = {
-	/* /dev itself, in which the other folders may be created later. Opens are not reported
-	 * here, because terminals are opened often. */
+	/* /dev itself: the kernel reports when one of the other folders is created in it. Opens in
+	 * /dev are not requested, because terminals are opened often. */
 	{ "", NODE_CHANGES | IN_ONLYDIR },
 	{ "/dri", NODE_CHANGES | IN_OPEN | IN_ONLYDIR },
 	{ "/accel", NODE_CHANGES | IN_OPEN | IN_ONLYDIR },
@@ -34,24 +34,27 @@ static const struct str gpu_nodes[] = { STR("dri"), STR("accel"), STR("kfd"), ST
 static const struct str vendor_nodes[] = { STR("kgsl"), STR("mali"), STR("galcore"), STR("apex"),
 					   STR("hailo"), STR("neuron") };
 
-/* Longest time between two searches for devices, in ns: in a container, /dev may not show that a
- * device was added. */
+/* Longest time between two searches for devices, in ns. In a container, inotify may report nothing
+ * when the host gets a new device, because /dev does not show the new node. */
 static const i64 scan_interval = 5000000000;
 
 static struct {
 	int inotify_fd;
 	bool started;
-	/* why inotify does not report opens of nodes: -errno; 0 if it reports them */
+	/* why inotify does not report opens of device nodes: -errno; 0 if it does */
 	long watch_error;
-	/* folder_error[i]: -errno of the watch of folders[i]; 0 if it is watched or does not
-	 * exist */
+	/* folder_error[i]: -errno if folders[i] could not be watched; 0 if it is watched, or does
+	 * not exist */
 	long folder_error[LEN(folders)];
 	i32 dev_wd;            /* inotify's watch descriptor of /dev, or -errno */
-	/* true if the nodes in watched_dev belong to the machine whose /sys is read */
+	/* true if watched_dev has the device nodes of the machine whose /sys is read */
 	bool dev_matches_sys;
-	bool opened; /* a device node was opened since the last call of nodes_opened() */
-	u8 scans_due;               /* number of searches for devices that are still to be made */
-	/* number of searches for the devices of boards.c that are still to be made */
+	bool opened; /* true if a device node was opened since the last call of nodes_opened() */
+	/* number of searches for devices that nodes_changed() still has to request, one for each
+	 * call */
+	u8 scans_due;
+	/* number of searches that still have to include the devices of vendors' drivers
+	 * (boards.c) */
 	u8 vendors_due;
 	/* times in ns of the last search for devices, and of the last search for NVIDIA's GPUs */
 	i64 last_scan, last_nvidia;
@@ -59,7 +62,8 @@ static struct {
 } watch = { .inotify_fd = -1, .watch_error = -ENOENT, .dev_wd = -1 };
 
 u32 nodes_opens;
-/* "/dev", or with --proc the path of /dev of the machine that owns that /proc */
+/* path of the folder whose device nodes are watched: "/dev", or with --proc the /dev of the machine
+ * to which the --proc folder belongs */
 static char watched_dev[256];
 
 static long watch_path(const char *name, u64 number, u32 mask)
@@ -177,8 +181,8 @@ static bool event_handle(const struct inotify_event *e)
 		return false;
 	watch.opened |= !node || at_dev;
 	nodes_opens += !node;
-	/* After a device node is removed, its links in /sys stay for a short time: search for
-	 * devices twice. */
+	/* Search for devices twice: after a device node is removed, the device's links in /sys stay
+	 * for a short time, so that the first search may still find the device. */
 	if (node)
 		watch.scans_due = 2;
 	return at_dev || e->mask & IN_IGNORED;
@@ -211,8 +215,7 @@ bool nodes_changed(void)
 	i64 now = sys_now(CLOCK_MONOTONIC);
 	bool reliable;
 
-	/* If nodes_stop() was called since the previous reading of the devices, set up the inotify
-	 * watches again. */
+	/* Start inotify again if nodes_stop() was called since the previous search for devices. */
 	if (registry.repeats && !watch.started) {
 		nodes_start();
 		watch.opened = true;

@@ -8,20 +8,22 @@
 #include "sys.h"
 
 /* ioctl requests of NVIDIA's driver, from kernel-open/common/inc/nv-ioctl.h and
- * src/nvidia/arch/nvalloc/unix/include/nv_escape.h: 'F' is the type, and the size of the argument
- * is part of the request. None of these requests changes the state of a GPU. */
+ * src/nvidia/arch/nvalloc/unix/include/nv_escape.h of the driver's sources. Their type is 'F', and
+ * each request number contains the size of the request's argument. None of these requests changes
+ * the state of a GPU. */
 static const u32 request_card_info = 0xc90046c8, request_alloc = 0xc020462b,
 		 request_control = 0xc020462a, request_free = 0xc0104629;
 
 enum {
 	MAX_CARDS = 32, CARD_BYTES = 72,
 	MAX_PROCS = 1024,
-	/* largest numbers of processes in the driver's answers to the commands GET_PIDS and
-	 * GET_PID_INFO */
+	/* largest numbers of processes in one answer of the driver: to the command GET_PIDS
+	 * (MAX_PIDS), and to GET_PID_INFO (MAX_ENTRIES) */
 	MAX_PIDS = 950, MAX_ENTRIES = 200,
 	/* largest number of ioctl calls for one GPU in one sample */
 	MAX_CALLS = 12,
-	/* number of additional ioctl calls that find out why the driver returned NV_UNSUPPORTED */
+	/* number of ioctl calls, beyond MAX_CALLS, that find out why the driver returned
+	 * NV_UNSUPPORTED */
 	REASON_CALLS = 3,
 	CLASS_CLIENT = 0x41, CLASS_DEVICE = 0x80, CLASS_SUBDEVICE = 0x2080,
 	/* Status codes of the driver: src/common/sdk/nvidia/inc/nvstatuscodes.h */
@@ -30,13 +32,13 @@ enum {
 	/* Results in addition to the driver's status codes, used only in this file: the reasons why
 	 * the driver returned NV_UNSUPPORTED. */
 	NV_ON_CHIP = 0x10000, NV_VGPU, NV_MIG, NV_NO_GSP, NV_UNKNOWN,
-	/* Results in addition to -errno: NVIDIA's driver is not loaded (NOT_LOADED); the driver was
-	 * loaded after nvidia_admit(), and the descriptor number LATE_FD was in use
-	 * (LOADED_LATE). */
+	/* Results in addition to -errno. NOT_LOADED: NVIDIA's driver is not loaded. LOADED_LATE:
+	 * the driver was loaded after nvidia_admit(), but /dev/nvidiactl could not get the
+	 * descriptor number LATE_FD, because that was in use. */
 	NOT_LOADED = -0x10000, LOADED_LATE,
-	/* Descriptor number that the seccomp filter allows for /dev/nvidiactl in advance, for a
-	 * driver that is loaded after the filter was installed. It is close to the usual limit of
-	 * open files, 1024 (INR_OPEN_CUR of linux/fs.h), so that it is probably unused. */
+	/* Descriptor number on which the seccomp filter allows the driver's ioctl requests if the
+	 * driver is not loaded yet when the filter is installed. The number is close to the usual
+	 * limit of open files, 1024 (INR_OPEN_CUR of linux/fs.h), so that it is probably unused. */
 	LATE_FD = 1000,
 };
 
@@ -69,17 +71,18 @@ struct nvcontrol {
 struct nvchoice {
 	/* row: index in the table of layouts; tried: number of rows that the driver has rejected */
 	u8 row, tried;
-	/* true after the driver has accepted the size of the answer that this row of the table
-	 * states */
+	/* true after the driver has accepted the size of the argument in this row of the table of
+	 * layouts */
 	bool sure;
 };
 
 struct nvgpu {
-	u32 id;           /* the driver's number of the GPU; 0 if it is not known yet */
+	/* number by which the driver identifies the GPU; 0 if it is not known yet */
+	u32 id;
 	/* descriptor of /dev/nvidiaN, which keeps the GPU awake while it is open; -1: closed */
 	i32 node;
-	/* handle of the driver's device object (that of the subdevice object is device + 1); NONE:
-	 * no objects */
+	/* handle of the device object that this program has created in the driver for the GPU;
+	 * device + 1 is the handle of the subdevice object; NONE: no objects were created */
 	u32 device;
 	/* serial number (struct entity) of the device that the row describes; 0 if the row is not
 	 * in use */
@@ -93,19 +96,24 @@ struct nvgpu {
 	bool has;
 	struct nvchoice ring, ecc;
 	i64 tried;        /* CLOCK_MONOTONIC time in ns when the GPU was accessed last */
-	/* time in ns of the device's sample whose power state (d->awake) was used last;
-	 * gpu_sample() uses the state of each sample only once */
+	/* time in ns (d->e.t) of the last sample of the device that gpu_sample() has handled: each
+	 * sample is handled only once */
 	i64 state_read;
-	/* time of the newest sample that was added to busy[], in ns of the driver's clock */
+	/* time of the newest utilisation sample of the driver that is included in busy[], in ns of
+	 * the driver's clock */
 	u64 newest;
 	bool has_newest;
-	i64 sampled;      /* time in ns when the driver's ring had a new sample last */
-	i64 worked;       /* time in ns up to which the busy times in busy[] count */
+	/* CLOCK_MONOTONIC time in ns of the last reading that found new utilisation samples in the
+	 * driver's ring */
+	i64 sampled;
+	/* CLOCK_MONOTONIC time in ns up to which the work of the engines is included in busy[] */
+	i64 worked;
 	u64 busy[NV_ENGINES];    /* busy[i]: ns that engine i has worked since the first reading */
 	/* percent[i]: utilisation of engine i since the previous reading, in 1/1000 % */
 	u32 percent[NV_ENGINES];
 	u8 engines;       /* bit i: percent[i] is known (engine i) */
-	u8 pstate;        /* performance state, 0 to 15, or NV_NO_PSTATE */
+	/* performance state of the GPU, 0 to 15, or NV_NO_PSTATE if it is unknown */
+	u8 pstate;
 	bool has_memory, has_ecc;
 	/* bytes of video memory (total, used); numbers of ECC errors */
 	u64 total, used, corrected, uncorrected;
@@ -117,12 +125,13 @@ struct nvgpu {
 	long failure;
 };
 
-/* A process that uses a GPU, or did so when the driver listed the processes last. The row is kept
+/* A process that was in the driver's last list of the processes that use a GPU. The row is kept
  * while the GPU sleeps or does not answer: the process may still use the GPU, and its busy times
  * must not start again at 0. */
 struct nvproc {
 	u32 device, pid;
-	bool seen, has_memory; /* seen: the driver has listed the process in this reading */
+	/* seen: the process is in the list that the driver has returned in this reading */
+	bool seen, has_memory;
 	u8 engines;
 	u64 resident, shared, busy[NV_ENGINES];
 	u32 percent[NV_ENGINES];
@@ -142,7 +151,7 @@ static struct {
 	/* if negative, the reason why fd is closed: -errno, NOT_LOADED or LOADED_LATE */
 	long error;
 	/* client: handle that the driver has assigned to this process; left: number of ioctl calls
-	 * that may still be made for the GPU in this sample */
+	 * that this program may still make for the current GPU in this sample */
 	u32 client, nprocs, left;
 	u32 release; /* major release of the driver, for example 570 of 570.99.01; 0 if unknown */
 	bool changed;             /* true if a process was added or removed in this reading */
@@ -157,8 +166,8 @@ static struct {
  * utilisation sample is missed, because the driver's ring has the samples of the last 10 s. */
 static const i64 pause_ns = 8000000000;
 
-/* Age in ns from which the last sample of the driver is too old: the utilisation is then
- * unknown. */
+/* Age in ns of the newest utilisation sample in the driver's ring from which the utilisation is
+ * reported as unknown. */
 static const i64 stale_ns = 2000000000;
 
 static const char engine_names[NV_ENGINES][6] = {
@@ -264,8 +273,8 @@ void nvidia_admit(void)
 }
 
 /* Sends a control command whose argument has another size in each release of the driver. Tries the
- * rows of a table of layouts until the driver accepts the size. size(row) prepares the argument and
- * returns its bytes. Returns the same as control(). */
+ * rows of a table of layouts, from c->row on, until the driver accepts the size. size(row) prepares
+ * the argument in `answer` and returns its size in bytes. Returns the same as control(). */
 static long control_rows(struct nvchoice *c, u8 rows, u32 object, u32 command, u32 (*size)(u8 row))
 {
 	long r = c->tried < rows ? -EBUSY : NV_BAD_SIZE;
@@ -325,8 +334,9 @@ static void procs_forget(u32 device)
 	ctl.nprocs = n;
 }
 
-/* Reads the list of processes that use a GPU: those that have a subdevice object. The argument is
- * NV2080_CTRL_GPU_GET_PIDS_PARAMS: type and class of the objects, number of pids, pids. */
+/* Reads the list of the processes that use a GPU (that have a subdevice object in the driver) into
+ * procs[]. The argument of the command is NV2080_CTRL_GPU_GET_PIDS_PARAMS: type and class of the
+ * objects, number of pids, pids. */
 static long read_pids(struct nvgpu *g, u32 device)
 {
 	struct { u32 type, class, n, pids[MAX_PIDS]; } *list = (void *)answer.rows;
@@ -347,8 +357,9 @@ static char *pid_entry(u32 i)
 	return answer.rows + 8 + (size_t)i * NV_PID_BYTES;
 }
 
-/* Reads the memory of up to MAX_ENTRIES (200) processes of a GPU, beginning with row `from` of
- * procs. Returns the index of the next row. The argument is NV2080_CTRL_GPU_GET_PID_INFO_PARAMS. */
+/* Reads the memory of up to MAX_ENTRIES (200) processes of a GPU: of those in procs[] from index
+ * `from` on. Returns the index in procs[] from which the next call continues. The argument of the
+ * command is NV2080_CTRL_GPU_GET_PID_INFO_PARAMS. */
 static u32 read_pid_info(struct nvgpu *g, u32 device, u32 from)
 {
 	const u32 bytes = 8 + MAX_ENTRIES * NV_PID_BYTES;
@@ -395,9 +406,9 @@ static u32 errors_size(u8 row)
 	return nveccs[row];
 }
 
-/* Adds up the work of an engine in the samples since the previous reading, for one process, or for
- * all if pid is NV_ANY. Adds the ns to *busy, and stores the utilisation in *percent (1/1000 %) and
- * the duration of the samples in *time (ns). */
+/* Adds up the work of one engine in the driver's samples since the previous reading, by the process
+ * `pid`, or by all if pid is NV_ANY. Adds the ns of work to *busy, and stores the utilisation in
+ * *percent (1/1000 %) and the time that the samples cover in *time (ns). */
 static void work_take(const struct nvgpu *g, const struct nvring *r, u32 pid, u32 engine,
 		      u8 *engines, u64 *busy, u32 *percent, u64 *time)
 {
@@ -434,8 +445,8 @@ static long read_ring(struct nvgpu *g, u32 device)
 		work_forget(g, device);
 	if (r || !nvring_newest(answer.rows, ring, &newest))
 		return r;
-	/* After the driver is loaded again, the times of its samples start again at 0: they are
-	 * then lower than that of the newest known sample. */
+	/* If the driver was unloaded and loaded again, the times of its samples begin at 0 again:
+	 * the newest time is then lower than the one in the previous reading. */
 	if (newest - g->newest > INT64_MAX)
 		g->has_newest = false;
 	if (!g->has_newest)
@@ -478,8 +489,9 @@ static long read_memory(struct nvgpu *g)
 	return r;
 }
 
-/* Reads the performance state, the temperatures and the ECC errors, which only newer releases or
- * some GPUs have. A value is unknown if the driver rejects the request for it. */
+/* Reads the performance state, the temperatures and the ECC errors of a GPU. Only newer releases of
+ * the driver or some GPUs have them: a value is unknown if the driver rejects the request for
+ * it. */
 static void read_optional(struct nvgpu *g)
 {
 	u32 mask = 0;
@@ -503,7 +515,8 @@ static void node_close(struct nvgpu *g)
 	u32 handles[4] = { ctl.client, ctl.client, g->device, 0 };
 
 	if (g->device != NONE) {
-		/* one of the MAX_CALLS ioctl calls of gpu_read() was reserved for the call below */
+		/* allow one more ioctl call, for request_free: gpu_read() has left it out of
+		 * ctl.left */
 		ctl.left++;
 		call(request_free, handles);
 	}
@@ -542,8 +555,7 @@ static void choices_begin(struct nvgpu *g)
 		g->ecc.row++;
 }
 
-/* Returns the text of a file of NVIDIA's driver in /proc. Its path is `root`, `slot` and `leaf`,
- * one after the other. */
+/* Returns the text of the file `root` + `slot` + `leaf` of NVIDIA's driver, a path in /proc. */
 static struct str slot_file(const char *root, const char *slot, const char *leaf, char *b,
 			    size_t cap)
 {
@@ -584,8 +596,8 @@ static void gpu_begin(struct nvgpu *g, const struct device *d)
 	ctl.inner = n > 0 && !str_is(str_of(text, (size_t)n), "pid:[4026531836]");
 }
 
-/* True if another process has a node of the device open. Processes that this user may not read are
- * not considered. */
+/* True if another process has a device node of the device open. A process whose descriptors this
+ * user may not read is regarded as having none open. */
 static bool held_by_others(u32 device)
 {
 	for (u32 h = 1; h <= nrows.holders; h++)
@@ -595,9 +607,9 @@ static bool held_by_others(u32 device)
 	return false;
 }
 
-/* True if /dev/nvidiaN of a GPU may stay open because the GPU stays awake anyway: its file
- * power/control is "on", or it has no fine-grained power management and another process has the
- * node open. */
+/* True if gpustat may keep /dev/nvidiaN of a GPU open, because that does not keep the GPU awake any
+ * longer than it stays awake without gpustat: its sysfs file power/control is "on", or it has no
+ * fine-grained power management and another process has the node open. */
 static bool may_hold(const struct nvgpu *g, u32 device)
 {
 	struct str text = sysfs_text(device, "power/control");
@@ -869,8 +881,9 @@ static void gpu_explain(struct device *d, const struct nvgpu *g)
 		d->no_memory = NULL;
 }
 
-/* Reads the values of an NVIDIA GPU. If reading could keep the GPU awake, the values of its last
- * reading are stored again. */
+/* Reads the values of an NVIDIA GPU from the driver, and stores them in the registry. If the access
+ * could keep the GPU awake, the driver is not asked, and the values of the last reading are stored
+ * again. */
 static void gpu_sample(u32 number)
 {
 	struct device *d = &devices[number];
@@ -880,7 +893,7 @@ static void gpu_sample(u32 number)
 	if (g->serial != d->e.serial)
 		gpu_begin(g, d);
 	if (g->state_read == d->e.t)
-		return; /* gpu_sample() has already handled this sample of the device */
+		return; /* gpu_sample() was already called for this sample of the device */
 	g->state_read = d->e.t;
 	hold = d->awake && may_hold(g, number);
 	if (!hold && g->node >= 0)

@@ -31,8 +31,8 @@ enum {
 	RING_TRACKER = 12, RING_SAMPLES = 16,
 	/* offset of the pid in the data of an engine in a sample */
 	ENGINE_PID = 8,
-	/* for driver releases from 570 on: offset of pOsPidInfo in an engine's data in a sample;
-	 * size in bytes of an engine's data in a sample */
+	/* in driver releases from 570 on: ENGINE_OS_PID: offset of the member pOsPidInfo in the
+	 * data of one engine; ENGINE_BYTES: size of the data of one engine in a sample */
 	ENGINE_OS_PID = 120, ENGINE_BYTES = 128,
 	FULL_UTIL = 10000, /* utilisation of an engine that always works, in 1/100 % */
 	/* ECC_UNIT: bytes of the entry of one unit of the GPU in the answer about ECC errors;
@@ -85,14 +85,15 @@ bool nvring_newest(const char *answer, const struct nvring *r, u64 *t)
 	return *t != 0;
 }
 
-/* Longest plausible time between two samples, in ns; a GPU takes one every 1/6 to 1 s (nvml.h).
- * After a longer pause, it is unknown how much time the next sample represents, and it counts for 1
- * ns. */
+/* Longest plausible time between two samples, in ns; a GPU takes one sample every 1/6 to 1 s
+ * (nvml.h). A sample after a longer pause is counted as 1 ns, because it is unknown how much of the
+ * pause the sample represents. */
 static const u64 longest_period = 1u << 31;
 
-/* True if a sample of an engine belongs to the process of the query. In an inner pid namespace, the
- * driver has translated the sample's pid to that namespace only if the member at ENGINE_OS_PID is
- * 0; other pids are those of the initial namespace. */
+/* True if the data of an engine in a sample (at) belong to the process q->pid, or q->pid is NV_ANY.
+ * If this process is in an inner pid namespace, the pid in the sample is valid only if the driver
+ * has translated it: then pOsPidInfo (ENGINE_OS_PID) is 0. Other pids are those of the initial
+ * namespace. */
 static bool is_of_process(const char *at, const struct nvquery *q)
 {
 	return q->pid == NV_ANY ||
@@ -112,7 +113,7 @@ bool nvring_sum(const char *answer, const struct nvring *r, const struct nvquery
 
 	s->work = s->time = 0;
 	if (q->pid != NV_ANY && q->inner && r->engine[NV_GR] - r->engine[NV_MEMORY] != ENGINE_BYTES)
-		/* driver releases before 570 do not translate pids to an inner namespace */
+		/* driver releases before 570 do not translate pids to an inner pid namespace */
 		return false;
 	for (u32 i = 0; r->engine[q->engine] && i < r->count; i++) {
 		const char *sample = ring_sample(answer, r, i), *at = sample + r->engine[q->engine];
@@ -120,7 +121,7 @@ bool nvring_sum(const char *answer, const struct nvring *r, const struct nvquery
 		u32 util = load32(at);
 
 		/* skip an unused entry of the ring, and a sample that is not later than the
-		 * previous sample; the driver's times may wrap */
+		 * previous sample; the difference is correct even if the driver's times wrap */
 		if (t == 0 || (known && weight - 1 > INT64_MAX))
 			continue;
 		/* It is unknown how much time the first sample in the ring represents: assume the
@@ -149,7 +150,7 @@ bool nvecc_sum(const char *answer, size_t n, u64 *corrected, u64 *uncorrected)
 	for (size_t at = 0; at + ECC_AFTER < n; at += ECC_UNIT) {
 		u64 dbe = load64(answer + at + 8), sbe = load64(answer + at + 24);
 
-		/* ECC is disabled or not supported in this unit */
+		/* skip this unit of the GPU: its ECC is disabled or not supported */
 		if (!answer[at] || !answer[at + 2])
 			continue;
 		any = true;

@@ -32,8 +32,8 @@ enum {
 enum node_kind { N_CARD, N_RENDER, N_ACCEL, N_NVIDIA };
 static const char *const node_names[] = { "card", "renderD", "accel", "nvidia" };
 
-/* A device node. After removal, the row is kept with there = false until the device is removed from
- * its table, because a process may still have the node open. */
+/* A device node. If the node is removed, its row is kept with there = false until its device is
+ * removed from devices[], because a process may still have the node open. */
 struct node {
 	u32 maj, min, device;
 	i32 number; /* the number in the node's name, for example 128 in renderD128 */
@@ -45,22 +45,25 @@ struct node {
 /* State of a device that only sysfs.c uses; other files use struct device. */
 struct sysdir {
 	char path[128];  /* sysfs folder of the device, relative to /sys; empty if there is none */
-	char node[48];   /* sysfs folder of the primary node, such as class/drm/card0 */
+	/* sysfs folder of the device's primary node (card), otherwise of its render or accel node,
+	 * such as class/drm/card0 */
+	char node[48];
 	/* descriptor of the open file power/runtime_status; -1: not open; -2: cannot be opened */
 	int status;
-	/* probed: the files whose reading may wake the device were opened; probed_asleep: the other
-	 * files of the device were opened */
+	/* probed: the device's files whose reading may wake the device were opened; probed_asleep:
+	 * the device's other files were opened */
 	bool probed, probed_asleep;
-	/* true if a node of the device was added or removed since the previous scan of /sys */
+	/* true if the device must be updated by device_update(): a node of the device was added or
+	 * removed, or a file that was open does not exist any more */
 	bool changed;
 	bool denied;  /* true if permission to open a file of the device was denied */
 	/* true after profiling_start() has handled the device (--enable-profiling) */
 	bool profiled;
-	/* true if the GPU was asleep when it was found: the file of NVIDIA's driver about the GPU
-	 * is read only once the GPU is awake, because reading the file would wake it */
+	/* true if an NVIDIA GPU was asleep when it was found: the driver's /proc file about the GPU
+	 * is not read until the GPU is awake, because reading this file would wake the GPU */
 	bool slept;
-	/* lost: sensors for which the table had no room; unread: transient errors when files were
-	 * opened */
+	/* lost: number of the device's files (sensors) that had no room in the table sensors;
+	 * unread: number of transient errors when files of the device were opened */
 	u32 lost, unread;
 };
 
@@ -262,12 +265,12 @@ static const struct {
 	{ "xe", "temp2", "pkg" },      { "xe", "temp3", "vram" },  { "xe", "in1", "pkg" },
 };
 
-/* An open file of a device. It is read in every sample, or less often if the flags of its struct
- * attr say so. */
+/* An open file of a device, with its value: a "sensor". The file is read in every sample, or less
+ * often if the flags (A_*) of its struct attr say so. */
 struct sensor {
 	const struct attr *attr;
-	/* rank: sort key among sensors of the same struct attr, made of the numbers in folder and
-	 * file name */
+	/* rank: sort key among the sensors with the same attr: 1000 times the number in the
+	 * folder's name plus the number in the file's name */
 	u32 device, rank, reads;
 	/* number that text_put() has returned for the file's path, relative to /sys or /proc; NONE:
 	 * the table of texts had no room */
@@ -282,7 +285,8 @@ struct sensor {
 		i64 last;  /* for files with A_SLOW: time of the last read, ns */
 		u64 value; /* for files with A_FIXED: the value, valid if `reads` is not 0 */
 	};
-	/* the highest limit that the driver has for this hwmon channel; 0 if there is none */
+	/* part of the file's path that matched '*' in the row of folders[], such as hwmon3 or
+	 * gt0 */
 	u64 limit;
 	char inst[INST_BYTES];
 };
@@ -302,8 +306,7 @@ bool path_join(char *out, size_t cap, const char *a, const char *b)
 	return !s.full;
 }
 
-/* Calls each() for every folder below `path` that the pattern matches. star: the name of the folder
- * that matched the last component of the pattern with a '*'. */
+/* for files with A_SLOW: CLOCK_MONOTONIC time in ns of the last read */
 void match_folders(int root, const char *path, struct str pattern, struct str star,
 		   folder_fn *each, void *arg)
 {
@@ -334,8 +337,8 @@ void match_folders(int root, const char *path, struct str pattern, struct str st
 static struct {
 	u32 nnodes;
 	u32 nsensors;
-	/* Why device_in_folder() returned NONE: -errno of the folder; 0 if the device table is
-	 * full. */
+	/* for files with A_FIXED: the value, which is valid after the first successful read
+	 * (`reads` is not 0) */
 	long device_error;
 	bool readable;
 	volatile u32 nknobs;
@@ -395,7 +398,8 @@ static struct entity *sensor_entity(const struct sensor *s)
 
 static void sensor_put(const struct sensor *s, u8 desc, struct str inst, u64 v, i64 t)
 {
-	/* A throttle reason is active for the device if it is active for one of its GTs. */
+	/* PUT_LAST replaces the value of another GT: a throttle reason is active for the device if
+	 * it is active for at least one of its GTs */
 	if (desc == D_THROTTLE && v)
 		reg_put_as(sensor_entity(s), desc, inst, v, t, PUT_LAST);
 	else
@@ -426,7 +430,8 @@ static void store_number(const struct sensor *s, struct str text, i64 t)
 		if ((a->desc == D_LINK_WIDTH || a->desc == D_LINK_MAX_WIDTH) && (v == 0 || v > 32))
 			return;
 		if (a->desc >= D_POWER_CAP && a->desc <= D_POWER_CRIT && v == 0)
-			return; /* hwmon's power limit 0 means that there is no limit */
+			/* not stored: a power limit of 0 in hwmon means that there is no limit */
+			return;
 		sensor_put(s, a->desc, str_z(s->inst), v * by, t);
 	}
 }
@@ -546,7 +551,7 @@ static void store_pstate(const struct sensor *s, struct str text, i64 t)
 	}
 }
 
-/* Stores the value of a file in the table of boards.c. */
+/* Stores the value from a vendor's file, which a row of places[] in boards.c describes. */
 static void store_board(const struct sensor *s, struct str text, i64 t)
 {
 	if (!board_store(s->attr, sensor_entity(s), str_z(s->inst), text, t))
@@ -588,8 +593,8 @@ static void channel_inst(char *out, const char *dir, struct str leaf)
 			set_inst(out, str_z(labels[i].label));
 }
 
-/* Returns the device to which the link `device` in a folder points; NONE if there is no link, or if
- * it points to something else. */
+/* Returns the device to which the link `device` in a sysfs folder points; NONE if the folder has no
+ * such link, or if the link points to something else than a known device. */
 static u32 folder_owner(const char *dir)
 {
 	char path[PATH_BYTES];
@@ -599,9 +604,9 @@ static u32 folder_owner(const char *dir)
 	       sys_fstatat(roots.sys, path, &st) == 0 ? device_by_ino(&st) : NONE;
 }
 
-/* Returns the platform device to which a thermal zone belongs that has no link to a device. The
- * zone's type shows if it is the zone of a GPU or of an NPU: the first platform device of this kind
- * is returned. NONE if there is none. */
+/* Returns the device to which a thermal zone belongs that has no link to a device. type: type of
+ * the zone, which tells whether the zone is that of a GPU or of an NPU. Returns the first such
+ * device, in device_order(), that is not a PCI device. NONE if there is none. */
 static u32 zone_owner(struct str type)
 {
 	bool npu = str_find(type, (struct str)STR("npu"));
@@ -624,7 +629,8 @@ static u32 zone_owner(struct str type)
 	return owner;
 }
 
-/* Stores the type of a thermal zone in out. True if the zone belongs to the device. */
+/* Stores the type of the thermal zone in the sysfs folder dir in out, as the name of the counter's
+ * instance. True if the zone belongs to the device. */
 static bool zone_inst(char *out, const char *dir, u32 device)
 {
 	u32 owner = folder_owner(dir);
@@ -637,7 +643,8 @@ static bool zone_inst(char *out, const char *dir, u32 device)
 	return (owner == NONE ? zone_owner(type) : owner) == device;
 }
 
-/* True if the value of a quantity is only displayed, and no other value is computed from it. */
+/* True if the values of a quantity are only displayed: gpustat computes no other values from
+ * them. */
 static bool display_only(u8 desc)
 {
 	return desc == D_LOAD || desc == D_VISIBLE_TOTAL || desc == D_VISIBLE_USED ||
@@ -668,8 +675,8 @@ static void sensor_chip(const struct sensor *s, char chip[INST_BYTES])
 
 enum { BY_CHIP = 1, BY_FOLDER = 2, BY_CHANNEL = 4 };
 
-/* Sets the BY_* bits in a->clash if the sensors a and b would have the same counter: the parts that
- * make the name of a unique. */
+/* If the sensors a and b would have the same counter, sets the BY_* bits in a->clash: the parts to
+ * add to the instance name of a, so that the name becomes unique. */
 static void clash_find(struct sensor *a, const struct sensor *b)
 {
 	char one[INST_BYTES], other[INST_BYTES];
@@ -686,8 +693,8 @@ static void clash_find(struct sensor *a, const struct sensor *b)
 	a->clash |= strcmp(one, other) == 0 ? BY_CHIP | BY_FOLDER : BY_CHIP;
 }
 
-/* Sets the name of a sensor to CHIP_NAME_FOLDER_CHANNEL, with only those parts that make it
- * unique. */
+/* Sets the instance name of a sensor to CHIP_NAME_FOLDER_CHANNEL. Leaves out each of CHIP, FOLDER
+ * and CHANNEL whose BY_* bit is not set in s->clash. */
 static void clash_rename(struct sensor *s)
 {
 	char name[2 * INST_BYTES + 64], path[PATH_BYTES];
@@ -712,9 +719,10 @@ static void clash_rename(struct sensor *s)
 	set_inst(s->inst, str_z(buf_z(&b)));
 }
 
-/* Renames the sensors, from number `from` on, that would have the same counter, because chips of
- * one device can have channels with equal names. The value and the limit of a channel get the same
- * new name. A limit whose channel has no value does not cause a renaming. */
+/* Gives other instance names to those sensors, from index `from` on, that would have the same
+ * counter: two chips of one device can have channels with equal names. If the file with the value
+ * of a channel gets a new name, the file with its limit gets the same one; a new name of a limit
+ * does not change the name of the value. */
 static void names_separate(u32 from)
 {
 	struct sensor *all = sensors.rows;
@@ -763,12 +771,12 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 		}
 		return;
 	}
-	/* Sensors use at most half of the descriptors that may be open; the other half is for the
-	 * files of clients. */
+	/* Keep a file open only if less than half of the permitted descriptors are in use: the
+	 * other half is for the fdinfo files of clients. */
 	if (!table_has(&sensors.t, sysfs.nsensors) || fd > fileio.limit / 2) {
 		sys_close((int)fd);
 		if (fd > fileio.limit / 2)
-			/* probe_device() moves the count of this error (-EMFILE) to the device's
+			/* count the error -EMFILE; probe_device() moves this count to the device's
 			 * `unread` */
 			files_note_error(-EMFILE);
 		else
@@ -850,8 +858,8 @@ static int sensor_cmp(const struct sensor *a, const struct sensor *b)
 	return strcmp(a->inst, b->inst);
 }
 
-/* Sorts the sensors from number `from` on by their row in attrs[], then by the numbers in their
- * names, because the kernel lists the files of a folder in no particular order. */
+/* Sorts the sensors from index `from` on by their row in attrs[], then by the numbers in their
+ * paths, because the kernel lists the files of a folder in no particular order. */
 static void sensors_sort(u32 from)
 {
 	for (u32 i = from + 1; i < sysfs.nsensors; i++) {
@@ -864,9 +872,9 @@ static void sensors_sort(u32 from)
 	}
 }
 
-/* Returns the device of an Adreno GPU whose clock is in the folder path of class/devfreq. The link
- * `device` in it points to the GPU's platform device. If that is not a DRM device itself, the GPU
- * belongs to the DRM device of msm with a render node. */
+/* Returns the device of the Adreno GPU whose clock is in the folder `path` of class/devfreq: the
+ * device to which the folder's link `device` points, if that is a known device; otherwise the first
+ * device of the driver msm that has a render node. */
 static u32 msm_owner(const char *path)
 {
 	u32 owner = folder_owner(path), first = NONE;
@@ -885,9 +893,9 @@ static void probe_msm(void *arg, const char *path, struct str star)
 		probe_dir(arg, path, star);
 }
 
-/* Calls each() for the sysfs folder of a device and then for those of the PCIe ports above it,
- * until it returns false. star: 0 for the device, 1 for the first port above it, and so on. A path
- * has room for some 150 ports; a further one is counted as lost. */
+/* Calls each() for the sysfs folder of a device, then for the folder of each PCIe port above the
+ * device, until each() returns false. star: "0" for the device, "1" for the first port above it,
+ * and so on. A path has room for some 150 ports; if there are more, one file is counted as lost. */
 static void links_each(u32 device, bool (*each)(void *arg, const char *path, struct str star),
 		       void *arg)
 {
@@ -919,8 +927,8 @@ static bool link_probe(void *arg, const char *path, struct str star)
 	return sysfs.nsensors > before;
 }
 
-/* The lowest link speed or width (desc) that links_each() has found so far for a device and the
- * PCIe ports above it, and the folder that has this link. */
+/* The lowest link speed or width (desc) among the links of a device and of the PCIe ports above it,
+ * while links_each() calls link_compare(); path: the sysfs folder with this lowest value. */
 struct lowest {
 	u8 desc;
 	u64 v;
@@ -1151,8 +1159,8 @@ void device_missing(const char *path)
 	if (!sysfs.device_error) {
 		device_lost();
 	} else if (!is_transient_error(sysfs.device_error)) {
-		/* A transient error was already counted by files_note_error(), others are counted
-		 * here. */
+		/* A transient error was already counted by files_note_error(); count the other
+		 * errors here. */
 		registry.dropped++;
 		files_note_missing(path, sysfs.device_error);
 	}
@@ -1165,7 +1173,8 @@ static void folder_found(void *found, const char *path, struct str star)
 	*(bool *)found = true;
 }
 
-/* Returns whether find() accepts a folder or file below `path` that matches the pattern. */
+/* Returns true if find() accepts a folder or file below `path` whose path matches `pattern`. find()
+ * is called with the address of `found`, and sets it to true if it accepts the file. */
 static bool folder_exists(const char *path, const char *pattern, folder_fn *find)
 {
 	bool found = false;
@@ -1188,13 +1197,15 @@ static void node_register(const char *name)
 	if (!parse_node(str_z(name), &kind, &number) || kind == N_NVIDIA)
 		return;
 	node_path(dir, sizeof(dir), kind, number);
-	/* The node of a virtual driver has no link `device`: its own folder is used. */
+	/* The node of a virtual driver has no link `device`: use the node's own folder as the
+	 * device's folder. */
 	device = path_join(path, sizeof(path), dir, "device") ?
 		device_in_folder(roots.sys, path) : NONE;
 	if (device == NONE && sys_fstatat(roots.sys, path, &st) == -ENOENT)
 		device = device_in_folder(roots.sys, dir);
 	if (device == NONE) {
-		/* A missing device is counted only once: with its primary node, if it has one. */
+		/* Count a device that could not be added only once: not again for its render node
+		 * if it has a primary node. */
 		if (kind != N_RENDER || !folder_exists(path, "drm/card*", folder_found))
 			device_missing(path);
 		return;
@@ -1261,8 +1272,8 @@ static void device_update(u32 device)
 		d->gone = false;
 		node_path(path, sizeof(sysdirs[0].node), kind, *numbers[kind]);
 		str_copy(d->dev, sizeof(d->dev), str_base(str_z(path)));
-		/* The path of the device's folder contains the name of a node. That name may belong
-		 * to another device now, so the path is computed again. */
+		/* Set the path of the device's folder again: it contains the name of a node
+		 * (class/drm/card0/device), which may belong to another device now. */
 		if (!path_join(sysdirs[device].path, sizeof(sysdirs[0].path), path, "device") ||
 		    sys_fstatat(roots.sys, sysdirs[device].path, &st) == -ENOENT)
 			str_copy(sysdirs[device].path, sizeof(sysdirs[0].path), str_z(path));
@@ -1271,8 +1282,8 @@ static void device_update(u32 device)
 	d->gone &= !nvidia;
 }
 
-/* Marks a device as gone, and closes its files. device_forget() removes it when no client is
- * left. */
+/* Marks a device as gone, and closes its files. Its row in devices[] remains until device_forget()
+ * finds that no client of the device is left. */
 void device_end(u32 n)
 {
 	devices[n].gone = true;
@@ -1349,7 +1360,8 @@ static void read_state(struct device *d, struct sysdir *at)
 {
 	char path[PATH_BYTES], b[sizeof(d->state)];
 	long n = at->status;
-	/* true after a transient error of reading runtime_status: the device may be asleep */
+	/* true if reading runtime_status failed with a transient error: the device is then regarded
+	 * as asleep */
 	bool unknown;
 
 	if (n == -1 && at->path[0]) {
@@ -1381,8 +1393,8 @@ static struct str nvidia_file(const char *slot, const char *leaf)
 	return read_text(roots.proc, folder, leaf);
 }
 
-/* Marks the node /dev/nvidiaN of a device as found in this scan. False if the device has no such
- * node. */
+/* Marks the node /dev/nvidiaN of a device as found in the current scan of /proc and /sys. False if
+ * the device has no such node. */
 static bool nvidia_seen(u32 device)
 {
 	for (u32 i = 0; i < sysfs.nnodes; i++)
@@ -1449,10 +1461,11 @@ static void nvidia_awoke(struct device *g, u32 n)
 			nodes[i].min = (unsigned)(nodes[i].number = min);
 }
 
-/* Finds the GPUs of NVIDIA's driver: each has a folder /proc/driver/nvidia/gpus/SLOT; other values
- * come from the GPU's PCI folder in /sys. The files of a GPU are read once, and not while it
- * sleeps: reading them wakes it (rm_ref_dynamic_power() in nv_procfs_read_gpu_info() of NVIDIA's
- * nv-procfs.c). False if the list may be incomplete. */
+/* Finds the GPUs of NVIDIA's driver: the driver has a folder /proc/driver/nvidia/gpus/SLOT for
+ * each; /sys has other values in the folder of the PCI device. The driver's files about a GPU are
+ * read only once, and not while the GPU sleeps, because reading them wakes it
+ * (rm_ref_dynamic_power() in nv_procfs_read_gpu_info() of NVIDIA's nv-procfs.c). False if the list
+ * of GPUs may be incomplete. */
 static bool scan_nvidia(void)
 {
 	char path[PATH_BYTES], slot[24];
@@ -1486,8 +1499,9 @@ static bool scan_nvidia(void)
 
 /* --- search for all devices ------------------------------------------------------------------- */
 
-/* Finds new and removed device nodes. Devices of boards.c are searched for if `changed` is true or
- * a node has changed, GPUs of NVIDIA's driver if `nvidia` is true. */
+/* Finds new and removed device nodes. changed: true: also searches for devices of vendors' drivers
+ * (boards.c), which otherwise happens only if a node was added or removed. nvidia: true: also
+ * searches for GPUs of NVIDIA's driver. */
 static void scan_devices(bool changed, bool nvidia)
 {
 	static const char *const classes[] = { "class/drm", "class/accel" };
@@ -1514,8 +1528,9 @@ static void scan_devices(bool changed, bool nvidia)
 		boards_start();
 }
 
-/* Sets for each device whether it is left out, and whether the fdinfo of its clients may be
- * read. */
+/* Sets for each device whether an option excludes it (left_out), and whether the fdinfo of its
+ * clients must not be read (no_fdinfo), because that can crash the kernel and the user has not
+ * named the driver. */
 static void devices_decide(void)
 {
 	for (u32 i = NONE; (i = device_next(i, true)) != NONE;) {
@@ -1617,8 +1632,9 @@ static void nvidia_facts(struct buf *b, const char *slot)
 				 str_trim(line));
 }
 
-/* Appends the PCI slot of the PCIe port above the device that has the slowest or narrowest link
- * (desc), unless the link of the device itself is as slow or narrow. */
+/* Appends the fact `name` to b: the PCI slot of the PCIe port above a device that has the lowest
+ * link speed or width (desc). Appends nothing if the link of the device itself is as slow or
+ * narrow. */
 static void link_fact(struct buf *b, u32 n, u8 desc, const char *name)
 {
 	struct lowest low = { .desc = desc };
@@ -1651,7 +1667,7 @@ static void gather_facts(u32 n)
 	d->facts = text_put(d->facts, (struct str){ text, text + b.n });
 }
 
-/* Sets the texts of a device that explain why values of the device are missing. */
+/* Sets the texts of a device that the command `list` shows as reasons for missing values. */
 static void explain_missing(u32 n)
 {
 	struct device *d = &devices[n];
@@ -1673,10 +1689,10 @@ static void explain_missing(u32 n)
 			at->denied ? "permission denied" : "the driver has no file for it";
 }
 
-/* Reads the file of a sensor. Returns its length, or -errno. gpu_metrics (T_METRICS) is read with a
- * single read(2), because a second one would make the firmware produce the table again; a sysfs
- * file fits in a page, so one read returns it whole. Other files are read by slurp_fd(), which
- * continues if a text does not end with a newline. */
+/* Reads the file of a sensor. Returns the length of the text, or -errno. gpu_metrics (T_METRICS) is
+ * read with a single read(2): a sysfs file fits in a page, so one read returns the whole file, and
+ * a second read would make the firmware produce the table again. Other files are read by
+ * slurp_fd(), which reads on if a text does not end with a newline. */
 static long sensor_read(const struct sensor *s)
 {
 	long n;
@@ -1689,9 +1705,10 @@ static long sensor_read(const struct sensor *s)
 	return n;
 }
 
-/* Opens the file of a sensor again after -ENODEV, and reads it: the driver may have been bound
- * again. If the error stays, the pause before the next attempt doubles, up to 64 samples. If the
- * file does not exist any more, the next scan opens all files of the device again. */
+/* Opens the file of a sensor again after the error -ENODEV, and reads it, because the driver may
+ * have been bound to the device again. Returns the same as sensor_read(). If -ENODEV remains, the
+ * number of samples until the next attempt doubles, up to 64. If the file does not exist any more,
+ * the next scan opens all files of the device again. */
 static long sensor_reopen(struct sensor *s)
 {
 	char path[PATH_BYTES];
@@ -1726,8 +1743,8 @@ static void sensor_sample(struct sensor *s)
 		sensor_put(s, a->desc, str_z(s->inst), s->value, t);
 		return;
 	}
-	/* A file with A_SLOW is read at most once per second, after two reads, which a rate needs.
-	 * The limit is a little less than 1 s, because a sample may be a little early. */
+	/* Read a file with A_SLOW at most once per second, except for the first two reads, which a
+	 * rate needs. The limit is 0.99 s, because a sample may be a little early. */
 	if (a->flags & A_SLOW && s->reads++ > 1 && t - s->last < 990000000)
 		return;
 	s->last = t;
@@ -1736,8 +1753,8 @@ static void sensor_sample(struct sensor *s)
 		n = sensor_reopen(s);
 	if (n <= 0 && (n < 0 || a->format == T_BOARD))
 		file_failed(s->device, a, n);
-	/* A failed read of a region's value makes the sum over the regions too low, so the error is
-	 * counted. */
+	/* Count the error if the value is that of a memory region: without it, the sum over the
+	 * regions is too low. */
 	if (is_region(a->desc))
 		files_note_error(n);
 	if (n <= 0)
@@ -1787,8 +1804,8 @@ static void sysfs_start(void)
 	transient_errors_count();
 }
 
-/* Searches for new and removed devices if nodes_changed() is true. Devices for which the table has
- * no room are counted as dropped in every sample. */
+/* Searches for new and removed devices if nodes_changed() is true. All that the last search could
+ * not register is counted as dropped in every sample. */
 static void sysfs_scan(void)
 {
 	static u32 lost;
@@ -1859,8 +1876,8 @@ static long knob_set(const char *path, const char *to)
 	text = str_read(k->old, n);
 	if (n > 0 && (size_t)n < sizeof(k->old) && str_cut(&text, '\n', &old) && str_is(old, "0")) {
 		k->n = (u8)n;
-		/* nknobs, the number of changed files, is increased before the write, because a
-		 * signal handler may restore the files at any time. */
+		/* increase nknobs, the number of changed files, before the write: a signal handler
+		 * may call profiling_restore() at any time */
 		sysfs.nknobs++;
 		r = sys_pwrite(k->fd, to, 1, 0);
 		if (r > 0)
@@ -1900,8 +1917,8 @@ void profiling_restore(void)
 
 /* --- device lookup for other sources ---------------------------------------------------------- */
 
-/* Returns the device of the node with these device numbers; NONE if there is none. An existing node
- * is preferred to a removed one with the same numbers. */
+/* Returns the device of the node with these device numbers; NONE if there is none. If a removed
+ * node had the same numbers as an existing one, returns the device of the existing node. */
 static u32 node_device(unsigned maj, unsigned min)
 {
 	u32 gone = NONE;
@@ -1916,8 +1933,8 @@ static u32 node_device(unsigned maj, unsigned min)
 	return gone;
 }
 
-/* Returns the device `name`, which is not in /sys but is known from the descriptor of a process;
- * adds the device if it is new. NONE if the table is full. */
+/* Returns the device with the name `name` among those that are not in /sys and are known only from
+ * descriptors of processes; adds the device if it is new. NONE if the device table is full. */
 static u32 device_unlisted(struct str name)
 {
 	u32 n = NONE;
@@ -1977,8 +1994,9 @@ static bool same_driver(struct str a, struct str b)
 	       (str_len(a) < str_len(b) ? str_skip(&b, a) : str_skip(&a, b));
 }
 
-/* Returns the device of a descriptor for which stat() is not permitted: the device at its PCI slot,
- * otherwise the only device of its driver, otherwise a device that is named after the driver. */
+/* Returns the device of a descriptor for which stat(2) is not permitted, from the fdinfo: the
+ * device at the PCI slot pdev or, if fdinfo has no PCI slot, the only device of this driver. If
+ * there is no such device: a device that is named after the driver. */
 u32 sysfs_device_by(struct str pdev, struct str driver)
 {
 	u32 found = pdev.p ? sysfs_device_at_slot(pdev) : NONE, n = 0;
@@ -1991,8 +2009,8 @@ u32 sysfs_device_by(struct str pdev, struct str driver)
 	return found != NONE && n <= 1 ? found : device_unlisted(driver);
 }
 
-/* Stores the device numbers of the node with this name, for a descriptor for which only the text of
- * its link is known. False if it is not the name of a GPU's node. */
+/* Stores the device numbers of the node `name`, such as renderD128. Used for a descriptor for which
+ * only the text of its link is known. False if `name` is not the name of a GPU's node. */
 bool sysfs_node(struct str name, unsigned *maj, unsigned *min)
 {
 	struct node n;

@@ -16,21 +16,23 @@
 enum { W_SIZE, W_CODE, W_TAG, W_VALUE_SIZE, W_VALUE_CODE, W_VALUE, W_MOST = W_VALUE + 3 };
 /* Bit 31 of a word in the firmware's answer. In the word W_CODE, it means that the request was
  * handled. In the word W_VALUE_CODE, it means that the tag was answered; the other bits are the
- * length of the value in bytes. In the value, it means that there is no such clock or voltage. */
+ * length of the value in bytes. In the value of a clock, temperature or voltage, it means that the
+ * firmware does not have this clock or sensor. */
 #define ANSWERED (UINT32_C(1) << 31)
 
 /* Values that the firmware is asked for, each with one request: the firmware may reject a whole
  * list of tags because of one. */
 static const struct property {
 	u32 tag;
-	/* words: number of words of the value; if there are two, the first is `id`, the number of a
-	 * clock or sensor */
+	/* words: number of words of the value; if there are two, the first one is `id`, the number
+	 * of the clock, voltage or temperature sensor */
 	u8 id, words;
 	u8 desc;
 	/* number of bits that the value can have; a clock, temperature or voltage with more bits is
 	 * an error */
 	u8 bits;
-	char inst[5], name[10]; /* inst: instance of the counter; name: field name in messages */
+	/* inst: instance of the counter; name: name of the output field, for messages */
+	char inst[5], name[10];
 } properties[] = {
 	/* Tag of the firmware's measured clocks. GET_CLOCK_RATE (0x00030002) would return the clock
 	 * that was set. */
@@ -52,13 +54,15 @@ enum { SINCE_BOOT = 16 };
 
 static struct {
 	long fd;          /* descriptor of /dev/vcio, or -errno; 0: not opened yet */
-	/* own: /sys is that of this machine, and not a captured tree; known: `own` has been set */
+	/* own: true if /sys is that of this machine, and not a captured tree; known: true once
+	 * `own` is set */
 	bool known, own;
 	bool asked;       /* true if there is a device to which the firmware's values belong */
 	/* errors[i]: result of the last request for properties[i]: 0, -errno or NO_VALUE */
 	long errors[LEN(properties)];
 } vcio;
-enum { NO_VALUE = 1 }; /* NO_VALUE: the firmware has answered, but its answer has no value */
+/* errors[i] is NO_VALUE if the firmware has answered, but without a valid value */
+enum { NO_VALUE = 1 };
 
 /* --- requests to the firmware ----------------------------------------------------------------- */
 
@@ -167,8 +171,8 @@ static void vcio_sample(void)
 	for (size_t i = 0; device != NONE && vcio_fd() >= 0 && i < LEN(properties); i++) {
 		const struct property *p = &properties[i];
 
-		/* A tag that the firmware rejects is not requested again, because the kernel logs
-		 * each rejected request. */
+		/* Do not request again a tag that the firmware has rejected, because the kernel
+		 * logs each rejected request. */
 		if ((sensing.filter && !sensing.filter(p->desc)) || vcio.errors[i] == -EINVAL)
 			continue;
 		vcio.errors[i] = property_read(p, &v);
