@@ -22,8 +22,9 @@ enum {
 	SPARE_FDS = 20,
 };
 
-/* Buffers for files in /proc. text: an fdinfo file; others: the lines of an fdinfo file whose keys
- * the kernel's drm-usage-stats.rst does not define; task: the file comm or cgroup of a process. */
+/* Buffers for texts of files in /proc. text: an fdinfo file; others: those lines of an fdinfo file
+ * whose keys the kernel's drm-usage-stats.rst does not define; task: /proc/PID/comm or
+ * /proc/PID/cgroup. */
 struct buffers {
 	char text[FD_BYTES], others[FD_BYTES], task[FD_BYTES];
 };
@@ -31,7 +32,8 @@ static TABLE(struct buffers, buffers, 1, 1, "buffers for fdinfo files");
 
 /* --- storing the values of an fdinfo file ----------------------------------------------------- */
 
-/* Index: key of an fdinfo line (FD_*). Value: 1 + its quantity (D_*); 0: the key is no counter. */
+/* The quantities of fdinfo keys. Index: key of an fdinfo line (FD_*); value: 1 + the quantity (D_*)
+ * that is stored for this key; 0: none is stored. */
 static const u8 fd_descs[] = {
 	[FD_BUSY_NS] = D_BUSY_NS + 1,   [FD_CYCLES] = D_CYCLES + 1,
 	[FD_TOTAL_CYCLES] = D_TOTAL_CYCLES + 1, [FD_CAPACITY] = D_CAPACITY + 1,
@@ -80,32 +82,32 @@ void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t
 }
 
 static struct {
-	/* number of the current scan: a full scan of /proc, the scan of one process's descriptors,
-	 * or compute_scan() */
+	/* number of the current scan: each full scan of /proc, each scan of one process's
+	 * descriptors and each compute_scan() increases it */
 	u32 scan_no;
 	u32 sample_no; /* number of the current sample */
-	/* device_skipped[i]: true if a descriptor of devices[i] was skipped, because reading its
-	 * fdinfo could have woken the device */
+	/* device_skipped[i]: true if the fdinfo of a descriptor of devices[i] was not read, because
+	 * that could have woken the device */
 	bool device_skipped[MAX_DEVICES];
-	/* true if the current scan of a process's descriptors has skipped one, because reading its
-	 * fdinfo could have woken its device */
+	/* true if the current scan of a process's descriptors has left out the fdinfo of a
+	 * descriptor, because reading it could have woken the device */
 	bool skipped_asleep;
 	/* true if the current scan of a process's descriptors is part of the rescan */
 	bool in_rescan;
-	/* rescan_anonymous[i]: number of descriptors of devices[i] with unknown client that the
-	 * current rescan cycle has found so far */
+	/* rescan_anonymous[i]: number of descriptors of devices[i] whose client is unknown, found
+	 * so far in the current rescan cycle */
 	u32 rescan_anonymous[MAX_DEVICES];
-	/* number of fdinfo files that may be kept open in addition to those that are open */
+	/* number of further fdinfo files that may stay open */
 	long fd_budget;
-	/* number of times that a scan has found a descriptor through which a process holds a
-	 * client */
+	/* number of times that a scan has found a known or a new holder, that is, a descriptor
+	 * through which a process holds a client */
 	u32 holders_seen;
 } scans;
 
-/* Returns true if the client's fdinfo text has the same 64-bit hash as at its last reading, whose
- * values are then stored again: this saves parsing, because few of many clients work at the same
- * time. False, so that the text is parsed, also if a counter of the last reading went backwards or
- * had no room. */
+/* Returns true if the client's fdinfo text has the same 64-bit hash as at its last reading: then
+ * the values of that reading are stored again without parsing the text, because most clients do no
+ * work from one sample to the next. Returns false, so that the caller parses the text, if the hash
+ * differs, or if a counter of the last reading went backwards or had no room. */
 static bool fdinfo_put_same(struct client *c, struct str text, i64 t)
 {
 	if (!c->text_hash || c->e.went_backwards || c->e.dropped ||
@@ -116,9 +118,9 @@ static bool fdinfo_put_same(struct client *c, struct str text, i64 t)
 	return true;
 }
 
-/* Stores 0 for the memory keys of a region that are missing in this fdinfo file, if it has the
- * region's total: keys that an earlier reading of the client had, and keys in `zero` (Z_*), which
- * the driver prints only if they are not 0. */
+/* If the fdinfo text has the total of a memory region but lacks other memory keys of the region,
+ * stores 0 for these: for keys that an earlier reading of the client had, and for keys in `zero`
+ * (Z_* bits), which the driver prints only if they are not 0. */
 static void zero_absent(struct client *c, u8 zero, i64 t)
 {
 	static const u8 bits[] = { D_RESIDENT, D_PURGEABLE, D_ACTIVE };
@@ -140,8 +142,9 @@ static void zero_absent(struct client *c, u8 zero, i64 t)
 	}
 }
 
-/* Sets the previous value of each engine that amdgpu's fdinfo shows for the first time to 0,
- * because amdgpu prints an engine of a client only after it has worked. */
+/* Sets the previous value of each engine to 0 that appears in the client's fdinfo for the first
+ * time, so that its first rate is known. Only for amdgpu, which prints an engine of a client only
+ * after that engine has worked for the client. */
 void new_engines_baseline(struct client *c, struct str driver)
 {
 	if (!str_eq(driver, (struct str)STR("amdgpu")))
@@ -152,8 +155,8 @@ void new_engines_baseline(struct client *c, struct str driver)
 			reg_baseline(k, 0, c->e.t_was);
 }
 
-/* Returns whether all known descriptors of the client, of all processes, were first seen in this
- * sample. */
+/* Returns true if all known holders of the client, the descriptors through which processes hold it,
+ * were first seen in this sample. */
 static bool holders_are_new(const struct client *c)
 {
 	for (u32 h = c->holders; h; h = holders[h].next_client)
@@ -266,9 +269,9 @@ static void holder_drop(u32 h)
 	holder_remove(h);
 }
 
-/* Returns the index in tasks[] of the process with this pid, and adds it if it is new; NONE if the
- * table is full. If the process has another start time than the row, its pid has been used again:
- * the holders (descriptors) of the old process are dropped. */
+/* Returns the index in tasks[] of the process with this pid, and adds the process if it is new;
+ * NONE if the table is full. If the start time of the process differs from that in the row, another
+ * process has got the pid: the holders (descriptors of clients) of the old process are dropped. */
 static u32 task_get(u32 pid)
 {
 	u32 n = task_find(pid);
@@ -276,13 +279,14 @@ static u32 task_get(u32 pid)
 
 	if (n != NONE && tasks[n].checked == scans.scan_no)
 		return n;
-	/* The start time of the process is not read if there is only one scan and fdinfo files stay
-	 * open: it shows that a pid was used again, but an open fdinfo file always belongs to the
-	 * same process. */
+	/* Do not read the start time of the process if there is only one scan and fdinfo files stay
+	 * open. The start time serves to notice that another process has got the pid, but an open
+	 * fdinfo file always belongs to the same process. */
 	start = registry.repeats || fdinfo_wants.tasks || scans.fd_budget <= 0 ? task_start(pid) :
 									   UINT64_MAX;
 	if (n != NONE && tasks[n].start == UINT64_MAX)
-		/* the start time of the known process was not read before, or could not be read */
+		/* the start time of this process was not read before, or could not be read: store
+		 * it now */
 		tasks[n].start = start;
 	if (n != NONE && tasks[n].start != start && start != UINT64_MAX) {
 		tasks[n].refs++;
@@ -305,8 +309,8 @@ static u32 task_get(u32 pid)
 
 /* --- descriptors ------------------------------------------------------------------------------ */
 
-/* True if a system call failed with r because no descriptor or no memory is left: the failure says
- * nothing about the file. */
+/* True if the result r of a system call is an error that means that no descriptor or no memory is
+ * left: it says nothing about the file that was to be opened. */
 static bool is_exhausted(long r)
 {
 	return r == -EMFILE || r == -ENFILE || r == -ENOMEM;
@@ -418,16 +422,17 @@ static bool denied(long r)
 	return r == -EACCES || r == -EPERM;
 }
 
-/* Stores the key that identifies the client of an fdinfo file, and the kind of the key (KEY_*).
- * drm-client-id is optional: with neither it nor a pasid, each descriptor counts as a client. */
+/* Stores the key that identifies the client of an fdinfo file, and the kind of that key (KEY_*):
+ * drm-client-id, otherwise the pasid. If the file has neither, each descriptor counts as a client
+ * of its own, with the key pid << 32 | fd. */
 static void head_key(const struct fdhead *h, u32 pid, u32 fd, u8 *kind, u64 *key)
 {
 	*kind = h->has_client ? KEY_ID : h->has_pasid ? KEY_PASID : KEY_FILE;
 	*key = h->has_client ? h->client : h->has_pasid ? h->pasid : (u64)pid << 32 | fd;
 }
 
-/* True if the fdinfo of the device's clients may be read: this neither wakes the device nor can
- * crash the kernel, and the option --not does not exclude the device. */
+/* True if the fdinfo of the device's clients may be read: that neither wakes the device nor can
+ * crash the kernel, and no option excludes the device. */
 static bool may_read(u32 device)
 {
 	const struct device *d = &devices[device];
@@ -443,9 +448,10 @@ static void holder_mark_seen(u32 h)
 	scans.holders_seen++;
 }
 
-/* Adds a holder: the process pid holds the client through its descriptor fd. Returns the index in
- * holders[]; NONE if there is no room. Takes ownership of io, the open fdinfo file or -1: it stays
- * open only for the first holder of a client, through which the client is read. */
+/* Adds a holder: a descriptor (fd) of the process pid through which the process holds a client.
+ * Returns the index in holders[]; NONE if there is no room. io: descriptor of the open fdinfo file,
+ * or -1. This function closes io unless this is the first holder of the client: clients are read
+ * only through their first holder. */
 static u32 holder_register(u32 pid, u32 fd, u32 client, int io)
 {
 	u32 task = client != NONE ? task_get(pid) : NONE;
@@ -493,8 +499,8 @@ static void anonymous_count(u32 device)
 		*n = scans.rescan_anonymous[device];
 }
 
-/* Sets each device's number of descriptors with unknown client (devices[].anonymous) to the number
- * that the rescan cycle which has just ended has found. */
+/* After a rescan cycle: sets devices[].anonymous, the number of a device's descriptors whose client
+ * is unknown, to the number that this cycle has found. */
 void anonymous_resolve(void)
 {
 	for (u32 i = 1; i <= nrows.devices; i++) {
@@ -503,9 +509,9 @@ void anonymous_resolve(void)
 	}
 }
 
-/* Reads the fdinfo of a descriptor that is not known yet, and adds its client. device NONE: the
- * device is found from the fdinfo text, and a file that is not DRM's is ignored. False if the file
- * may not be read. */
+/* Reads the fdinfo of a descriptor that is no known holder, and adds its client and its holder.
+ * device: the device of the descriptor; NONE: it is found from the fdinfo text, and a file without
+ * DRM keys is ignored. False if fdinfo may not be read. */
 static bool descriptor_new(u32 pid, u32 fd, u32 device)
 {
 	struct fdhead h;
@@ -563,10 +569,10 @@ static bool is_gpu_node(const struct sys_statx *k, unsigned *maj, unsigned *min)
 	return *maj == MAJOR_DRM || *maj == MAJOR_ACCEL || (*maj == MAJOR_NVIDIA && *min < 255);
 }
 
-/* Returns 1 if a descriptor is of a DRM, accel or NVIDIA node, 0 if it is not, or -errno. dir and
- * name: the descriptor's link in /proc/PID/fd. The device number of the node is stored in *maj and
- * *min. If the link leads nowhere (in a saved copy of /proc), the node is found by the link's
- * text. */
+/* Returns 1 if a descriptor is that of a DRM, accel or NVIDIA node, 0 if not, or -errno. dir and
+ * name: the descriptor's link in /proc/PID/fd. Stores the device number of the node in *maj and
+ * *min. If stat(2) of the link fails, as in a saved copy of /proc, the text of the link tells which
+ * node it is. */
 static long is_gpu(int dir, const char *name, unsigned *maj, unsigned *min)
 {
 	static const struct str folders[] = { STR("/dev/dri/"), STR("/dev/accel/"), STR("/dev/") };
@@ -631,8 +637,8 @@ static bool descriptor_scan(int dir, u32 pid, const char *name)
 	if (fd == UINT32_MAX)
 		return true;
 	holder = holder_find(pid, fd);
-	/* After a transient error, keep the descriptor if it is known, and scan the process again
-	 * later. */
+	/* After a transient error, keep the holder with this descriptor if there is one, and scan
+	 * the process again later. */
 	if (is_transient_error(gpu)) {
 		if (holder != NONE)
 			holder_mark_seen(holder);
@@ -672,10 +678,11 @@ static bool any_device_unread(void)
 	return false;
 }
 
-/* Scans one descriptor of a process whose folder /proc/PID/fd cannot be opened. With a pidfd, finds
- * the device node from a duplicate of the descriptor (pidfd_getfd(2)), without reading fdinfo.
- * pidfd is -1 unless reading fdinfo could wake a device, because close() of a duplicate flushes its
- * file, and waits for the server of a FUSE file. False if permission was denied. */
+/* Scans one descriptor of a process whose folder /proc/PID/fd cannot be opened. pidfd: descriptor
+ * of the process, if reading fdinfo could wake a device: the node is then found from a duplicate of
+ * the descriptor (pidfd_getfd(2)), and fdinfo is not read. Otherwise pidfd is -1 and fdinfo is
+ * read, because closing a duplicate has effects: close() flushes the file, and waits for the server
+ * of a FUSE file. False if permission was denied. */
 static bool descriptor_scan_fdinfo(int pidfd, u32 pid, u32 fd)
 {
 	unsigned maj = 0, min = 0;
@@ -719,9 +726,9 @@ static long pidfd_get(u32 pid)
 	return sys_pidfd_open(pid);
 }
 
-/* Continues the scan of a process's descriptors in /proc/PID/fdinfo if /proc/PID/fd is refused:
- * this happens with CAP_SYS_PTRACE, but without CAP_DAC_READ_SEARCH. False if fdinfo/ cannot be
- * scanned either. */
+/* Begins the scan of a process's descriptors again in /proc/PID/fdinfo, after access to
+ * /proc/PID/fd was refused; this happens if gpustat has CAP_SYS_PTRACE, but not
+ * CAP_DAC_READ_SEARCH. False if /proc/PID/fdinfo cannot be scanned either. */
 static bool fd_scan_open_fdinfo(struct fd_scan *l)
 {
 	char path[64];
@@ -769,8 +776,8 @@ static bool fd_scan_open(struct fd_scan *l, char *names, size_t cap)
 	return l->d.fd >= 0 || fd_scan_open_fdinfo(l);
 }
 
-/* Begins the fd scan, that of all descriptors, of a process. `names` is a buffer of cap bytes for
- * the names in its folder, which must exist until the scan ends. */
+/* Begins the scan of all descriptors of a process (fd scan). names: buffer of cap bytes for the
+ * names in the folder /proc/PID/fd; the buffer must exist until the scan ends. */
 void fd_scan_begin(struct fd_scan *l, u32 pid, char *names, size_t cap)
 {
 	l->pid = pid;
@@ -812,8 +819,9 @@ static void fd_scan_resume(struct fd_scan *l)
 	l->incomplete |= is_transient_error(files_note_error(l->d.fd));
 }
 
-/* Scans the next descriptor of a process. False if there are no more. If the kernel lets
- * /proc/PID/fd be listed but refuses its links, the scan begins again in /proc/PID/fdinfo. */
+/* Scans the next descriptor of a process. False if there are no more descriptors. If the kernel
+ * permits listing /proc/PID/fd, but refuses access to the links in it, the scan begins again in
+ * /proc/PID/fdinfo. */
 bool fd_scan_step(struct fd_scan *l)
 {
 	const char *name;
@@ -841,8 +849,8 @@ bool fd_scan_step(struct fd_scan *l)
 	return !l->by_fdinfo && fd_scan_open_fdinfo(l);
 }
 
-/* Ends the scan of a process's descriptors. record: true if its result is to be stored in the
- * process table. */
+/* Ends the scan of a process's descriptors. record: true if the result is to be stored in the row
+ * of the process in the process table. */
 void fd_scan_end(struct fd_scan *l, bool record)
 {
 	registry.saw_others |= !l->refused && l->d.fd >= 0 && !registry.saw_others &&
@@ -860,15 +868,15 @@ void fd_scan_end(struct fd_scan *l, bool record)
 		process_enqueue(l->pid, false);
 }
 
-/* Returns whether the descriptor of the holder h was found by the scan with number `scan` or by a
- * later one. Numbers of scans may wrap. */
+/* Returns true if the scan with the number `scan`, or a later scan, has found the descriptor of the
+ * holder h. Scan numbers may wrap. */
 static bool holder_seen_since(const struct holder *h, u32 scan)
 {
 	return (i32)(h->seen - scan) >= 0;
 }
 
-/* Drops those holders (descriptors of clients) of a process that were not found by its last scan,
- * l, if that scan is complete. */
+/* After the scan l of a process's descriptors: drops the holders (descriptors of clients) of the
+ * process that this scan has not found. Does nothing if the scan is incomplete. */
 void fd_scan_forget(const struct fd_scan *l)
 {
 	u32 task = task_find(l->pid);
@@ -884,7 +892,8 @@ void fd_scan_forget(const struct fd_scan *l)
 	task_prune(task);
 }
 
-/* Begins a full scan of /proc. Returns its number, which full_scan_forget() needs. */
+/* Begins a full scan of /proc. Returns the number of this scan, the argument of
+ * full_scan_forget(). */
 u32 full_scan_begin(void)
 {
 	for (u32 i = 1; i <= nrows.devices; i++)
@@ -911,10 +920,10 @@ void process_gone(u32 pid)
 			holder_drop(h);
 }
 
-/* --- processes that AMD's compute driver or NVIDIA's driver lists ----------------------------- */
+/* processes in the lists of AMD's compute driver and NVIDIA's driver */
 
-/* Stores the current values of a client that is a process of AMD's compute driver or of NVIDIA's
- * driver. False if the driver has no values of it. */
+/* Stores the current values of a client that stands for a process in the list of AMD's compute
+ * driver or of NVIDIA's driver. False if the driver has no values of the process. */
 static bool compute_read(struct client *c)
 {
 	i64 t = sys_now(CLOCK_MONOTONIC);
@@ -923,8 +932,9 @@ static bool compute_read(struct client *c)
 						      kfd_read(c, (u32)c->key, t);
 }
 
-/* Adds a process that AMD's compute driver or NVIDIA's driver lists, with an artificial holder: its
- * descriptor number is above INT32_MAX, which no real descriptor has. */
+/* Callback for each process in the list of AMD's compute driver or NVIDIA's driver: adds a client
+ * for the process, and an artificial holder of the client, with the descriptor number 2^31 + slot,
+ * which no real descriptor has. */
 static void compute_found(u32 pid, u32 device, u32 slot)
 {
 	u32 fd = 1u << 31 | slot, holder = holder_find(pid, fd), client;
@@ -946,8 +956,8 @@ static void compute_found(u32 pid, u32 device, u32 slot)
 		clients[client].read_sample = scans.sample_no;
 }
 
-/* Drops the artificial holders of processes that the compute driver does not list any more: holders
- * with descriptor numbers from `from` to end - 1 that the current compute_scan() has not found. */
+/* Drops those artificial holders whose process the compute driver no longer lists: holders with
+ * descriptor numbers from `from` to end - 1 that the current compute_scan() has not found. */
 static void compute_forget(u32 from, u32 end)
 {
 	for (u32 h = 1; h <= nrows.holders; h++)
@@ -956,8 +966,8 @@ static void compute_forget(u32 from, u32 end)
 			holder_drop(h);
 }
 
-/* Finds the processes that AMD's compute driver and NVIDIA's driver list, and drops the clients of
- * those that they no longer list. */
+/* Reads the lists of processes of AMD's compute driver and NVIDIA's driver. Adds clients for new
+ * processes, and drops the holders of processes that are no longer in the lists. */
 void compute_scan(void)
 {
 	const u32 kfd = 1u << 31, nvidia = kfd + NV_SLOT;
@@ -971,8 +981,8 @@ void compute_scan(void)
 
 /* --- readings --------------------------------------------------------------------------------- */
 
-/* Drops the holder n, a descriptor of a client that may have been closed or used again, and scans
- * the descriptor as a new one. */
+/* Drops the holder n, whose descriptor may have been closed or may belong to another client now,
+ * and scans this descriptor again as if it were new. */
 static void holder_recheck(u32 n)
 {
 	u32 pid = holders[n].pid, fd = holders[n].fd;
@@ -981,8 +991,8 @@ static void holder_recheck(u32 n)
 	struct dir d;
 
 	holder_drop(n);
-	/* The process may now hold the client through another descriptor, although its number of
-	 * descriptors has not changed: scan the whole process. */
+	/* scan the whole process, too: it may hold the same client through another descriptor now,
+	 * while its number of descriptors is unchanged */
 	process_enqueue(pid, true);
 	if (folder_open(&d, proc_path(path, pid, "fd", 0, false), d.b, sizeof(d.b)) < 0)
 		return;
@@ -991,8 +1001,8 @@ static void holder_recheck(u32 n)
 	dir_close(&d);
 }
 
-/* True if an fdinfo file names the PCI slot of another device than this one; false if that is not
- * known. */
+/* True if the fdinfo head h has the PCI slot of another known device than `device`; false if it has
+ * the slot of this device, or none, or an unknown one. */
 static bool slot_differs(const struct fdhead *h, u32 device)
 {
 	u32 at = h->pdev.p && devices[device].pdev[0] ? sysfs_device_at_slot(h->pdev) : NONE;
@@ -1000,9 +1010,9 @@ static bool slot_differs(const struct fdhead *h, u32 device)
 	return at != NONE && at != device;
 }
 
-/* Reads the fdinfo text of the descriptor of the holder n, from the open file *io if io is not
- * NULL. Returns false on a transient error: the current text is unknown. After another error, the
- * text is empty. */
+/* Reads the fdinfo text of the holder n (a descriptor of a client) into *text; io: NULL, or where
+ * the descriptor of the open fdinfo file is kept, as in holder_read(). Returns false on a transient
+ * error: the fdinfo text is unknown then. After another error, returns true with an empty text. */
 static bool holder_text(u32 n, int *io, struct str *text)
 {
 	long len = holder_read(holders[n].pid, holders[n].fd, io, true);
@@ -1011,7 +1021,8 @@ static bool holder_text(u32 n, int *io, struct str *text)
 	return !is_transient_error(len);
 }
 
-/* True if the fdinfo text of the holder n still has the key of the holder's client. */
+/* True if the fdinfo text of the holder n (a descriptor of a client) still has the key by which
+ * this client is identified. */
 static bool text_matches_client(u32 n, struct str text, struct fdhead *head)
 {
 	const struct client *c = &clients[holders[n].client];
@@ -1024,8 +1035,9 @@ static bool text_matches_client(u32 n, struct str text, struct fdhead *head)
 	return kind == c->keykind && key == c->key && !slot_differs(head, c->device);
 }
 
-/* True if the descriptor of the holder n is still that of a node of its client's device. This does
- * not read fdinfo, which may have no keys, or may not be read now. */
+/* True if the descriptor of the holder n still is that of a node of its client's device. Does not
+ * read fdinfo, so that it can be used for descriptors whose fdinfo has no keys or may not be
+ * read. */
 static bool holder_same_node(u32 n)
 {
 	char path[64];
@@ -1048,15 +1060,15 @@ static bool holder_is_silent(u32 n, struct str text, const struct fdhead *head)
 	return text.p < text.e && !head->driver.p && holder_same_node(n);
 }
 
-/* True if the values of a client cannot be read from its fdinfo: it has no keys (NVIDIA), or it may
- * not be read now. */
+/* True if the values of a client cannot be read from fdinfo: the client is a process of NVIDIA's
+ * driver, whose fdinfo has no keys, or the fdinfo may not be read now. */
 static bool client_is_unreadable(const struct client *c)
 {
 	return c->keykind == KEY_PID || !may_read(c->device);
 }
 
-/* Checks that a process still holds a client through the descriptor of the holder n; if not, the
- * descriptor is scanned as a new one. */
+/* Checks that the descriptor of the holder n still belongs to its client. If not, drops the holder
+ * and scans the descriptor again as if it were new. */
 void holder_verify(u32 n)
 {
 	struct fdhead head;
@@ -1069,9 +1081,9 @@ void holder_verify(u32 n)
 		holder_recheck(n);
 }
 
-/* Returns the number of holders of a client: the descriptors through which processes hold it. A
- * caller that checks each holder once checks the first one of the list that many times, because a
- * holder that is dropped and added again becomes the last one. */
+/* Returns the number of holders of a client: the descriptors through which processes hold it. To
+ * check each holder once, a caller checks the first one in the list that many times: if it is
+ * dropped and added again, it becomes the last one in the list. */
 static u32 holders_count(const struct client *c)
 {
 	u32 n = 0;
@@ -1081,8 +1093,8 @@ static u32 holders_count(const struct client *c)
 	return n;
 }
 
-/* Ends a reading of a client whose fdinfo had no values. The next rates are computed from the
- * client's last reading with values. */
+/* Ends a reading of a client whose fdinfo text had no values. The next rates of the client are
+ * computed from its last reading with values. */
 static void client_silence(struct client *c)
 {
 	reg_begin(&c->e, c->e.t);
@@ -1091,8 +1103,9 @@ static void client_silence(struct client *c)
 	c->read_sample = scans.sample_no;
 }
 
-/* Reads a client through the first of its holders (descriptors) that is still valid, because all
- * have the same values. Returns false on a transient error. */
+/* Reads the values of a client from the fdinfo of its first holder (descriptor) that still belongs
+ * to the client; all holders of a client have the same values. Returns false on a transient
+ * error. */
 static bool holders_read(u32 n)
 {
 	struct client *c = &clients[n];
@@ -1120,8 +1133,9 @@ static bool holders_read(u32 n)
 		client_put(c, text, &head, t);
 		if (c->e.went_backwards && tasks[at->task].start != UINT64_MAX &&
 		    task_start(at->pid) != tasks[at->task].start) {
-			/* The pid belongs to another process now, whose client has the same key:
-			 * the client is read again, for that process. */
+			/* Another process has got the pid, with a client that has the same key:
+			 * mark the client as not read in this sample, and scan the descriptor again
+			 * as one of the new process. */
 			c->read_sample = scans.sample_no - 1;
 			holder_recheck(h);
 		}
@@ -1152,15 +1166,16 @@ static void client_read(u32 n)
 		return;
 	}
 	if (holders_read(n) && c->read_sample != scans.sample_no && c->holders)
-		/* No holder was valid: read the client through the holders that the first call has
-		 * found by scanning again. */
+		/* None of the holders belonged to the client any more: try the holders that the
+		 * first call of holders_read() has found while it scanned their descriptors
+		 * again. */
 		holders_read(n);
 	if (c->read_sample != scans.sample_no)
 		c->e.fresh = false;
 }
 
-/* True if no holder of a client is known any more, but an unknown one may exist: another process
- * may have received or inherited the descriptor. */
+/* True if the client has no known holder (descriptor), but may still be held: another process may
+ * have received or inherited the descriptor. Only for clients with a client id or PASID. */
 static bool is_orphan(const struct client *c)
 {
 	return c->e.used && !c->holders && (c->keykind == KEY_ID || c->keykind == KEY_PASID);
@@ -1169,8 +1184,8 @@ static bool is_orphan(const struct client *c)
 /* Reads all clients that have not been read in this sample. */
 void clients_read(void)
 {
-	/* number of clients before the loop: clients that the loop adds are read when they are
-	 * added */
+	/* Clients that are added during the loop need not be read: their values were stored when
+	 * they were added. */
 	u32 n = nrows.clients;
 
 	for (u32 i = 1; i <= n; i++)
@@ -1186,8 +1201,8 @@ bool clients_orphaned(void)
 	return false;
 }
 
-/* Removes the clients that no known descriptor holds. keep_orphans: clients with a client id or
- * PASID are kept, because a process that may hold one is still to be scanned. */
+/* Removes the clients without a known holder (descriptor). keep_orphans: true: clients with a
+ * client id or PASID stay, because processes that may hold them wait for a scan. */
 void clients_drop(bool keep_orphans)
 {
 	for (u32 i = 1; i <= nrows.clients; i++)
@@ -1209,8 +1224,7 @@ void fdinfo_begin(void)
 {
 	struct dir d;
 
-	/* The number of a descriptor opened now is about the number of open descriptors, because
-	 * the kernel assigns the lowest free number. */
+	/* Estimate the number of open descriptors: a new descriptor gets the lowest free number. */
 	scans.fd_budget = fileio.limit - SPARE_FDS -
 		    (dir_open(&d, roots.proc, ".") >= 0 ? d.fd : fileio.limit);
 	dir_close(&d);

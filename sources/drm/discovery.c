@@ -12,8 +12,8 @@
 #pragma weak iterator_scan /* iterator_scan() is NULL if the program is built without BPF */
 
 enum {
-	/* maximum number of system calls per sample that scan the processes in QUEUE_NOTIFIED,
-	 * about 10 ms */
+	/* maximum number of system calls per sample for scans of the processes in QUEUE_NOTIFIED;
+	 * they take about 10 ms */
 	NOTIFIED_CALLS = 4096,
 };
 
@@ -26,40 +26,47 @@ struct loss {
 
 /* A position in a table whose rows are checked in turn; it is kept from sample to sample. */
 struct cursor {
-	u32 at;   /* index of the row that was checked last */
+	u32 at;   /* index of the row of the table that was checked last */
 	u32 left; /* number of rows that may still be checked in this sample */
 };
 
-/* The parts of the rescan, which finds in each sample what inotify does not report. Each part has a
- * row in rescan_steps[]. */
+/* The parts of the rescan, which looks in each sample for changes that inotify does not report.
+ * rescan_steps[] has a row for each part. */
 enum part { PART_TASK, PART_HOLDER, PART_PROCESS, PART_NEW, PART_CHANGED, PART_DESCRIPTOR, PARTS };
 
-/* The name and the cgroup of a process are read again after this time, in ns, because they may
- * change. */
+/* Age in ns from which the name and the cgroup of a process are read again, because they may have
+ * changed. Also the time between two calls of compute_scan(). */
 static const i64 describe_interval_ns = 5000000000;
 
 /* All state of discovery.c is in one struct, which can be copied and restored as a whole. */
 static struct discovery {
 	bool full_scan_done;     /* true after at least one full scan of /proc has begun */
-	/* true after opening /proc has failed: the length of a rescan cycle cannot be estimated */
+	/* true after /proc could once not be opened: the length of a rescan cycle then cannot be
+	 * estimated */
 	bool proc_unopened;
-	u64 cycle_descriptors;   /* number of descriptors in the last full scan or rescan cycle */
-	/* number of system calls of the last full scan or rescan cycle for descriptors */
+	/* number of descriptors of all processes in the last full scan or rescan cycle */
+	u64 cycle_descriptors;
+	/* number of system calls that the last full scan or rescan cycle has made for single
+	 * descriptors */
 	u64 cycle_calls;
-	/* objects that the last full scan or rescan cycle, and scans since then, have not
-	 * registered; they are counted in each sample until the next cycle ends */
+	/* objects that the last full scan or rescan cycle, or a later scan, could not register;
+	 * counted again in each sample until the next cycle ends */
 	struct loss lost;
 	/* time in ns when compute_scan() was last called to find new compute processes */
 	i64 compute_read;
-	/* number of system calls (fileio.calls) at the end of the previous sample */
+	/* value of fileio.calls (number of system calls so far) at the end of the previous
+	 * sample */
 	u32 calls_at_sample_end;
 
 	/* State of the scans of notified processes, which inotify or a waking device points at. */
-	/* number of system calls that are left of NOTIFIED_CALLS in this sample */
+	/* number of system calls that scans of notified processes may still make in this sample;
+	 * NOTIFIED_CALLS at its begin */
 	i32 notified_calls_left;
-	bool all_checked; /* true if all processes were checked for changes in this sample */
-	/* true: after inotify has reported an open of a device node, no new descriptor was found:
-	 * all processes are queued again */
+	/* true if this sample has checked all processes for changes, or has made a full scan */
+	bool all_checked;
+	/* true if inotify has reported an open of a device node, no new holder of a client was
+	 * found, and the kernel does not report numbers of descriptors: all processes are then
+	 * queued again in the next sample */
 	bool opened_without_client;
 	/* queue_scans[q]: the unfinished or last scan of a process from queue q */
 	struct fd_scan queue_scans[QUEUES];
@@ -72,27 +79,32 @@ static struct discovery {
 	bool list_done; /* true if the process list (/proc) was read to its end in this sample */
 	struct cursor task_cursor, holder_cursor;
 	struct {
-		/* number of system calls that this part of the rescan has made, times SCALE / share
-		 * of the part; the part with the lowest value runs next */
+		/* number of system calls that this part of the rescan has made, multiplied by SCALE
+		 * and divided by the part's share; the part with the lowest value runs next */
 		u64 spent;
 		bool over; /* true: this part of the rescan has nothing more to do in this sample */
 	} parts[PARTS];
-	/* `spent` of the part of the rescan that ran last, as it was before its last step */
+	/* `spent` of the part that ran last, before its last step: a part that had no work for a
+	 * while continues from this value */
 	u64 latest_spent;
-	/* the rescan's scan of one process's descriptors; the rescan scans all processes in turn */
+	/* scan of the descriptors of the process rescan_pid, the one that the rescan cycle has
+	 * reached */
 	struct fd_scan rescan_fd_scan;
-	u32 rescan_pid; /* PID of the process that the rescan scans; NONE: between two cycles */
-	/* Sums over the current rescan cycle so far: descriptors, system calls, lost objects. */
+	/* PID of the process that the rescan cycle has reached; NONE: no cycle has begun, or the
+	 * last one has ended */
+	u32 rescan_pid;
+	/* Sums over the current rescan cycle so far: descriptors, system calls for single
+	 * descriptors, objects that could not be registered. */
 	u64 partial_descriptors, partial_calls;
 	struct loss partial_lost;
 	bool cycle_over;         /* true if a rescan cycle ended in this sample */
-	/* sums over the samples in which no rescan cycle ended: system calls of the rescan; number
-	 * of these samples */
+	/* unfinished_samples: number of samples in which no rescan cycle ended; unfinished_calls:
+	 * number of system calls of the rescan in these samples */
 	u64 unfinished_calls, unfinished_samples;
 } discovery;
 
-/* Opens /proc for a new listing of the processes. If no descriptor is left, closes folders of
- * unfinished scans. Returns false if /proc cannot be opened. */
+/* Opens /proc to begin a new list of processes. If no descriptor is left, closes folders of
+ * unfinished scans first. Returns false if /proc cannot be opened. */
 static bool proc_list_open(bool at_once)
 {
 	do
@@ -102,17 +114,17 @@ static bool proc_list_open(bool at_once)
 	return proc_list_is_open();
 }
 
-/* True if the holder n, a descriptor of a client, is not the first one of its client. Only the
- * first one is used to read the client. */
+/* True if the holder n, a descriptor of a client, is not the first holder of this client. A client
+ * is read only through its first holder. */
 static bool holder_is_secondary(u32 n)
 {
 	return holders[n].client && holders[n].fd <= INT32_MAX &&
 	       clients[holders[n].client].holders != n;
 }
 
-/* Checks that each holder (descriptor of a client) that is not its client's first one still holds
- * this client. A full scan recognizes a known descriptor by its number and device only, not by its
- * client. */
+/* Checks that each holder (descriptor of a client) except the first one of each client still
+ * belongs to its client: a full scan compares only the number and the device of a known descriptor,
+ * not its client. */
 static void secondary_holders_verify(void)
 {
 	for (u32 n = 1; n <= nrows.holders; n++)
@@ -120,16 +132,16 @@ static void secondary_holders_verify(void)
 			holder_verify(n);
 }
 
-/* Returns the number of system calls that the scan of a process needed for its descriptors: one
- * each, or three if it has read /proc/PID/fdinfo instead of /proc/PID/fd. */
+/* Returns the number of system calls that the scan of a process made for single descriptors: one
+ * for each in /proc/PID/fd, or three for each in /proc/PID/fdinfo. */
 static u64 fd_scan_calls(const struct fd_scan *l)
 {
 	return (u64)l->n * (l->by_fdinfo ? 3 : 1);
 }
 
-/* Scans every descriptor of every process. Known descriptors that are not found are dropped, unless
- * the scan is incomplete. In a run with only one scan, the kernel's BPF iterator may find the
- * descriptors instead of /proc. */
+/* Scans every descriptor of every process. Drops the holders that were not found, unless the scan
+ * is incomplete. If this run scans only once, the kernel's BPF iterator may find the descriptors
+ * instead of reading /proc. */
 static void full_scan(void)
 {
 	static struct fd_scan l;
@@ -161,8 +173,8 @@ static void full_scan(void)
 		secondary_holders_verify();
 }
 
-/* Scans the next descriptor of the process that a queue has begun to scan, or begins to scan the
- * next process of the queue. False if the queue is empty. */
+/* Scans the next descriptor of the process from this queue whose scan has begun, or begins the scan
+ * of the next process in the queue. False if the queue is empty and no scan has begun. */
 static bool queue_step(u8 queue)
 {
 	struct fd_scan *l = &discovery.queue_scans[queue];
@@ -183,9 +195,10 @@ static bool queue_step(u8 queue)
 
 /* --- notified processes ----------------------------------------------------------------------- */
 
-/* If there is no rescan, sets each device's number of descriptors with unknown client to 0. Returns
- * true if there were any: the caller then scans all processes and counts these descriptors again.
- * Otherwise a closed one would be counted for ever, and others twice. */
+/* If there is no rescan, sets devices[].anonymous, the number of a device's descriptors whose
+ * client is unknown, to 0. Returns true if such descriptors were known: the caller then scans all
+ * processes, which counts these descriptors again. Without this, closed descriptors would stay in
+ * the number, and a new scan would count the others twice. */
 static bool anonymous_recount(void)
 {
 	u32 n = 0;
@@ -197,9 +210,9 @@ static bool anonymous_recount(void)
 	return n;
 }
 
-/* Queues every process that has changed since its last scan, because it may hold a client without a
- * known holder. This takes one stat(2) per process. If the kernel does not report numbers of
- * descriptors, all processes are queued. */
+/* Queues each process that has changed since its last scan, to find descriptors of clients that are
+ * not known yet. Takes one stat(2) per process. All processes are queued if the kernel does not
+ * report numbers of descriptors. */
 static void changed_enqueue(void)
 {
 	bool all = anonymous_recount() || !kernel_counts_fds();
@@ -234,17 +247,17 @@ static void notices_handle(void)
 	if (opened || discovery.opened_without_client)
 		changed_enqueue();
 	notified_scan();
-	/* inotify reports an open of a device node before the process has its descriptor. The
-	 * number of descriptors that the kernel reports for the process shows the new one later. If
-	 * the kernel reports no such numbers and no new descriptor was found, the next sample
-	 * queues all processes again. */
+	/* inotify reports an open of a device node before the process has the new descriptor. If
+	 * the kernel reports the number of descriptors of a process, the new one is found later by
+	 * this number. Otherwise the next sample queues all processes again, unless a new holder
+	 * was found. */
 	discovery.opened_without_client = opened && !kernel_counts_fds() && holders_found == before;
 }
 
 /* --- rescan: finds what inotify does not report ----------------------------------------------- */
 
-/* Returns the index of the next table row, after that of the cursor t, for which is() is true. The
- * rows have the indexes 1 to n; row 1 follows row n. NONE if all rows were checked in this
+/* Returns the index of the next table row, after the row t->at, for which is() is true. The rows
+ * have the indexes 1 to n, and row 1 follows row n. NONE if all rows were checked in this
  * sample. */
 static u32 cursor_next(struct cursor *t, u32 n, bool (*is)(u32))
 {
@@ -263,8 +276,8 @@ static bool description_is_old(u32 n)
 	       discovery.rescan_began - tasks[n].read > describe_interval_ns;
 }
 
-/* Reads the name and the cgroup of the next process if they were last read more than 5 s ago. False
- * if there is no such process. */
+/* Reads the name and the cgroup of the next process whose name and cgroup were read more than 5 s
+ * ago. False if there is no such process. */
 static bool rescan_task(void)
 {
 	u32 n = cursor_next(&discovery.task_cursor, nrows.tasks, description_is_old);
@@ -274,8 +287,8 @@ static bool rescan_task(void)
 	return n != NONE;
 }
 
-/* Checks that the next holder (descriptor of a client) that is not its client's first one still
- * holds this client. False if there is no such holder. */
+/* Checks that the next holder (descriptor of a client) that is not the first one of its client
+ * still belongs to this client. False if all were checked in this sample. */
 static bool rescan_holder(void)
 {
 	u32 n = cursor_next(&discovery.holder_cursor, nrows.holders, holder_is_secondary);
@@ -285,8 +298,8 @@ static bool rescan_holder(void)
 	return n != NONE;
 }
 
-/* Checks the next process of the process list (/proc), and queues it if it is new or its descriptor
- * count has changed. False if the list has ended. */
+/* Takes the next process from the process list (/proc), and queues it for a scan if it is new or
+ * its number of descriptors has changed. False if the list has ended. */
 static bool rescan_process(void)
 {
 	u32 pid;
@@ -318,8 +331,8 @@ static bool fd_scan_suspend(struct fd_scan *l)
 	return l->suspended = true;
 }
 
-/* Closes the folder of one unfinished scan of a process, which frees a descriptor; the scan opens
- * it again when it continues. False if no folder is open. */
+/* Closes the folder of one unfinished scan of a process's descriptors, so that a descriptor becomes
+ * free; when the scan continues, it opens the folder again. False if no such folder is open. */
 bool fd_scans_suspend(void)
 {
 	for (size_t i = 0; i < LEN(discovery.queue_scans); i++)
@@ -342,8 +355,8 @@ static void rescan_cycle_end(void)
 }
 
 /* Scans the next descriptor of the rescan cycle, or begins with the next process. False if the
- * cycle is complete. The process's row in the process table is updated only if the row cannot be
- * used to detect a change of the process. */
+ * cycle is complete. At the end of a process, its row in the process table is updated only if the
+ * row is useless to notice changes of the process (process_is_stale()). */
 static bool rescan_fd_step(void)
 {
 	if (!discovery.rescan_fd_scan.open) {
@@ -401,15 +414,17 @@ enum {
 	DESCRIPTOR_SHARE = 9,
 };
 
-/* The parts of the rescan and their shares of its system calls; a part without work leaves its
- * share to the others. With equal shares, a rescan cycle of 502 processes with 13 500 descriptors
- * would take up to 2231 samples instead of 822. */
+/* The parts of the rescan, with the share of the rescan's system calls that each part may use; a
+ * part without work leaves its share to the others. DESCRIPTOR_SHARE is large, because equal shares
+ * would make a rescan cycle longer: up to 2231 samples instead of 822 for 502 processes with 13 500
+ * descriptors. */
 static const struct {
 	/* Does one step of this part of the rescan. False if the part has nothing more to do in
 	 * this sample. */
 	bool (*step)(void);
 	u8 share;           /* the part's share of the rescan's system calls, in 1/SHARES */
-	u8 most; /* maximum number of system calls of a step of the part that finds nothing new */
+	/* maximum number of system calls of one step of the part, if the step finds nothing new */
+	u8 most;
 } rescan_steps[PARTS] = {
 	[PART_TASK] = { rescan_task, 2, 6 },
 	[PART_HOLDER] = { rescan_holder, 2, 3 },
@@ -419,8 +434,8 @@ static const struct {
 	[PART_DESCRIPTOR] = { rescan_descriptor, DESCRIPTOR_SHARE, 5 },
 };
 
-/* Returns the part of the rescan that has used the least of its share; PARTS if no part has
- * anything left to do. */
+/* Returns the part of the rescan that has used the smallest part of its share and still has work in
+ * this sample; PARTS if no part has work. */
 static u32 part_next(void)
 {
 	u32 next = PARTS;
@@ -443,8 +458,8 @@ static u32 part_step(u32 part)
 	 * work again */
 	if (part == PART_PROCESS)
 		discovery.parts[PART_NEW].over = discovery.parts[PART_CHANGED].over = false;
-	/* A part of the rescan that had no work for a while does not get the system calls that it
-	 * did not use in that time. */
+	/* A part of the rescan that had no work for a while does not get later the system calls
+	 * that it did not use in that time. */
 	*spent = *spent > discovery.latest_spent ? *spent : discovery.latest_spent;
 	discovery.latest_spent = *spent;
 	*spent += (u64)(fileio.calls - before) * (SCALE / rescan_steps[part].share);
@@ -453,9 +468,10 @@ static u32 part_step(u32 part)
 
 static const i64 rescan_ns = 200000;
 
-/* Returns the number of system calls that the rescan may make in this sample. If rescan.timed is
- * set, the system calls for the files of devices in this sample are subtracted, down to half of the
- * budget, so that the cost of a sample hardly depends on the number of sensors. */
+/* Returns the number of system calls that the rescan may make in this sample: rescan.budget. If
+ * rescan.timed is set, subtracts the system calls that this sample has made for files of devices,
+ * so that a sample with many sensors takes little more time; at least half of the budget
+ * remains. */
 static u32 rescan_calls_allowed(void)
 {
 	u32 before = fileio.calls - discovery.calls_at_sample_end, least = rescan.budget / 2;
@@ -493,7 +509,7 @@ struct rescan_facts rescan_facts(void)
 {
 	struct rescan_facts f = { .descriptors = discovery.cycle_descriptors,
 				  .scanned = discovery.full_scan_done };
-	/* cycle: number of system calls of a whole rescan cycle */
+	/* cycle: estimated number of system calls of a whole rescan cycle */
 	u64 calls = rescan.budget, cycle;
 
 	if (discovery.proc_unopened)
@@ -506,9 +522,10 @@ struct rescan_facts rescan_facts(void)
 		calls = discovery.unfinished_calls / discovery.unfinished_samples;
 		f.measured_pace = true;
 	}
-	/* A rescan cycle takes 8 system calls for each known process besides those for its
-	 * descriptors: 3 to check that it is the same process, then open, fstat, at least two to
-	 * list the descriptors, and close. The search for new processes lists /proc. */
+	/* Besides the system calls for single descriptors, a rescan cycle makes 8 for each known
+	 * process: 3 to check that the pid still belongs to the process, then open, fstat, at least
+	 * two to list the descriptors, and close. The search for new and changed processes
+	 * (PART_PROCESS) makes one more for each process. */
 	cycle = (discovery.cycle_calls + discovery.cycle_descriptors / 64 +
 		 8 * (u64)processes_known()) *
 			SHARES / DESCRIPTOR_SHARE +
@@ -530,8 +547,8 @@ bool any_node(void)
 	return any;
 }
 
-/* True if a process can hold a device. It cannot if /sys can be read and lists no device, and there
- * is no device node either. */
+/* True if a process may have a device open. False only if /sys can be read and lists no device, and
+ * /dev has no device node either. */
 static bool any_device(void)
 {
 	bool any = roots.proc_given || !sysfs_readable();
@@ -576,17 +593,17 @@ static void fdinfo_scan(void)
 	}
 	if (registry.repeats)
 		registry.unreadable = processes_refused();
-	/* If a rescan cycle began and ended in this sample, discovery.lost was replaced by its
-	 * sums, which already have all objects lost in this sample. */
+	/* If a whole rescan cycle ran in this sample, discovery.lost already includes all objects
+	 * that this sample could not register. */
 	if (!discovery.cycle_over || !begins)
 		loss_add(&discovery.lost, before);
 	registry.dropped = before.dropped + discovery.lost.dropped + processes_unlisted();
 	registry.transient = before.transient + discovery.lost.transient;
 }
 
-/* Reads all clients. If the last known descriptor of a client is closed, another process or another
- * descriptor may still hold the client: the processes that held such clients are scanned first,
- * then all processes that have changed. Such a client is kept while one of these processes waits
+/* Reads all clients. A client whose last known holder (descriptor) was closed may be held by
+ * another process, or through another descriptor: so the processes that held such clients are
+ * scanned, then all processes that have changed, and the client is kept while one of these waits
  * for its scan. */
 static void fdinfo_sample(void)
 {
@@ -649,9 +666,10 @@ const struct source src_fdinfo = {
 
 /* --- processes that /proc does not show ------------------------------------------------------- */
 
-/* Returns 1 if a namespace is not the initial one of the machine, 0 if it is, -1 if that is
- * unknown. link: path of the namespace's link below proc; initial: the link's text in the initial
- * namespace, from PROC_*_INIT_INO of linux/proc_ns.h. */
+/* Returns 1 if a namespace is an inner one, 0 if it is the initial one of the machine, -1 if that
+ * is unknown. proc: descriptor of the folder /proc; link: path of the namespace's link in it, such
+ * as "self/ns/pid"; initial: text of this link in the initial namespace, from PROC_*_INIT_INO of
+ * linux/proc_ns.h. */
 int namespace_is_inner(int proc, const char *link, const char *initial)
 {
 	char b[32];
@@ -666,9 +684,10 @@ const char proc_hidepid[] =
 static const char proc_inner_namespace[] =
 	"in a pid namespace: processes outside of it are hidden; --proc reads another /proc";
 
-/* Returns why /proc does not show all processes of the machine; NULL if it shows them. Every /proc
- * that hides no process has pid 1, and the pid namespace of pid 1 is that of /proc; only root may
- * read it. A user who sees most other processes may not see pid 1. */
+/* Returns why /proc does not show all processes of the machine; NULL if it does. Two cases are
+ * recognized. Mount option hidepid: there is no folder /proc/1, and no process of another user was
+ * seen. Inner pid namespace: /proc/1/ns/pid, which only root may read, or else /proc/self/ns/pid,
+ * is not the initial one. */
 const char *proc_hidden_reason(void)
 {
 	static const char initial[] = "pid:[4026531836]";

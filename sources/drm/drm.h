@@ -28,19 +28,23 @@ bool task_is_foreign(int dir, u32 pid);
  * after each descriptor. */
 struct fd_scan {
 	struct dir d;
-	struct stat st; /* stat(2) of the folder /proc/PID/fd when the scan began */
-	i32 own; /* number of descriptors that gpustat had open for scans when this scan began */
-	/* pid: PID of the scanned process; no: number of this scan, which is stored in struct
-	 * holder's `seen` */
+	/* stat(2) of the folder /proc/PID/fd, made when the scan began; zeros in a run with only
+	 * one scan */
+	struct stat st;
+	/* number of descriptors that gpustat itself had open in order to scan, when this scan
+	 * began */
+	i32 own;
+	/* pid: PID of the scanned process; no: number of this scan: the member `seen` of struct
+	 * holder is set to it for each holder that the scan finds */
 	u32 pid, no;
-	/* n: number of descriptors listed so far; nseen: number of these that hold a known
-	 * client */
+	/* n: number of descriptors listed so far; nseen: number of these that are holders, that is,
+	 * through which the process holds a client */
 	u32 n, nseen;
 	/* open: the scan has not ended yet; over: nothing is left to list; refused: permission was
 	 * denied */
 	bool open, over, refused;
-	/* true: the folder is closed until the scan continues, because gpustat had no descriptor
-	 * left */
+	/* true: the folder of the process is closed, because gpustat had no descriptor left; the
+	 * scan opens it again when it continues */
 	bool suspended;
 	/* true: some descriptors of the process were not scanned, because gpustat had no descriptor
 	 * or memory left */
@@ -52,8 +56,8 @@ struct fd_scan {
 	/* true: the scan is part of the rescan, which has its own count of descriptors with unknown
 	 * client */
 	bool in_rescan;
-	/* pidfd of the process if by_fdinfo is set and reading fdinfo could wake a device;
-	 * otherwise -1 */
+	/* descriptor of the process from pidfd_open(2), if by_fdinfo is set and reading fdinfo
+	 * could wake a device; otherwise -1 */
 	int pidfd;
 };
 
@@ -76,8 +80,8 @@ void anonymous_resolve(void);
 bool devices_woke(void);
 void fdinfo_begin(void);
 void fdinfo_close(void);
-/* number of holders that were found since gpustat started. A holder is a process with an open
- * descriptor of a client. It never decreases. */
+/* Number of holders that were added since gpustat started; the number never decreases. A holder is
+ * a descriptor through which a process holds a client. */
 extern u32 holders_found;
 
 /* --- sources/drm/taskinfo.c: facts of processes (optional) ------------------------------------ */
@@ -92,10 +96,10 @@ extern const struct source src_fdinfo;
  * once. */
 struct rescan_facts {
 	u64 descriptors;    /* number of descriptors of all processes */
-	/* maximum number of samples that a rescan cycle takes; 0: unknown, or there is no rescan */
+	/* maximum number of samples that a rescan cycle takes; 0: unknown, or rescans are off */
 	u64 samples;
-	/* true: `samples` is computed from the system calls that the rescan made per sample, not
-	 * from its budget */
+	/* true: `samples` is computed from the number of system calls that the rescan made per
+	 * sample, because it uses less than its budget */
 	bool measured_pace;
 	bool scanned;       /* true if at least one full scan of /proc has begun */
 };
@@ -110,9 +114,9 @@ extern const char proc_hidepid[];
 
 /* --- sources/drm/iterator.c: BPF iterator over all descriptors of GPU nodes (optional) -------- */
 
-/* State of the BPF iterator over descriptors. reason: why it is not used; NULL if it was loaded.
- * denied: capabilities are missing. error: -errno of the file or system call that `reason` names,
- * or 0. */
+/* State of the BPF iterator over descriptors. reason: why the iterator is not used; NULL if it was
+ * loaded. denied: true if capabilities are missing. error: -errno of the file or system call that
+ * `reason` names, or 0. */
 struct iterator_state {
 	const char *reason;
 	long error;
@@ -134,12 +138,14 @@ extern struct rescan {
 	/* true: the rescan stops after 0.2 ms in each sample, even if its budget is not used up */
 	bool timed;
 } rescan;
-/* returns true for a process whose descriptors may be scanned; NULL: all processes */
+/* returns true if the descriptors of the process may be scanned, because the options do not exclude
+ * it; NULL: all processes may be scanned */
 extern bool (*process_filter)(u32 pid);
 
-/* The queues of processes whose descriptors are to be scanned. NOTIFIED: a device node
- * was opened, a client has lost its last known holder, or a device has woken up. NEW: the process
- * is new. CHANGED: its number of descriptors has changed, or its last scan was incomplete. */
+/* The queues of processes whose descriptors wait for a scan. NOTIFIED: inotify has reported an open
+ * of a device node, a client has lost its last known holder (descriptor), or a device has woken up.
+ * NEW: the process is new. CHANGED: the process's number of descriptors has changed, or the last
+ * scan of its descriptors was incomplete. */
 enum scan_queue { QUEUE_NOTIFIED, QUEUE_NEW, QUEUE_CHANGED, QUEUES };
 
 /* Large buffers for names of directory entries, so that listing a folder needs few system calls.
@@ -165,7 +171,8 @@ void processes_enqueue_asleep(void);
 
 bool kernel_counts_fds(void);
 void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep);
-u32 processes_refused(void);  /* number of processes whose descriptors may not be read */
+/* number of processes whose descriptors gpustat has no permission to read */
+u32 processes_refused(void);
 u32 processes_known(void);    /* number of rows of the process table */
 u32 processes_unlisted(void); /* number of processes that had no room in the process table */
 

@@ -22,8 +22,8 @@ enum {
 	/* size of the pieces, in bytes, in which type information (BTF) is read if it cannot be
 	 * mapped */
 	PIECE = 64 << 10,
-	/* number of processes from which on the iterator is used: with fewer, a full scan of /proc
-	 * is as cheap (docs/cost.md) */
+	/* the iterator is used if there are at least so many processes: with fewer, a full scan of
+	 * /proc takes no longer (docs/cost.md) */
 	FEW = 150,
 	/* maximum number of reads of the iterator that return EAGAIN, which means that the kernel
 	 * has checked a million descriptors without a record */
@@ -31,8 +31,9 @@ enum {
 	MAX_RECORDS = 1 << 18,
 };
 
-/* The BPF iterator of this run. fd: its descriptor, which is read once; -1: it is not loaded. rows:
- * the records that were read; before that, the buffer for type information. */
+/* The BPF iterator of this run. fd: descriptor of the iterator, which can be read only once; -1:
+ * the iterator is not loaded, or was read. rows: the records that were read; before that, the
+ * memory serves as buffer for type information (BTF). */
 static struct {
 	int fd;
 	struct iterator_state state;
@@ -47,8 +48,8 @@ static struct {
 
 /* --- type information ------------------------------------------------------------------------- */
 
-/* A part of the kernel's file of type information (BTF): the bytes from p to e are in memory; the
- * bytes of the file from the offset `at` to `end` follow them. */
+/* A part of the kernel's file of type information (BTF). The bytes from p to e are in memory; the
+ * bytes of the file from the offset `at` to the offset `end` still have to be read. */
 struct pieces {
 	const u8 *p, *e;
 	u8 *buffer; /* buffer for PIECE bytes of the file of type information */
@@ -119,8 +120,8 @@ static const struct str names[NAMES] = {
 	[N_START] = STR("start_boottime"),
 };
 
-/* The members of kernel structures that the BPF program reads. of: index in names[] of the
- * structure's name; name: index of the member's name. */
+/* The members of kernel structures whose offsets the BPF program needs. of: index in names[] of the
+ * structure's name; name: index in names[] of the member's name. */
 enum needed { M_F_INODE, M_MODE, M_RDEV, M_TGID, M_PID, M_START, MEMBERS };
 static const struct {
 	u8 of, name;
@@ -147,7 +148,7 @@ struct nested {
 	/* id: number of the structure's BTF type; base: its offset in the named structure, in
 	 * bytes */
 	u32 id, base;
-	u8 of; /* index in names[] of the named structure */
+	u8 of; /* index in names[] of the named structure that contains this one, or is this one */
 };
 
 struct layout {
@@ -155,10 +156,10 @@ struct layout {
 	u32 function; /* number of the BTF type of the function bpf_iter_task_file; 0: not found */
 	u32 found;        /* bit mask of the members that were found: 1 << enum needed */
 	u16 offset[MEMBERS]; /* offset of each member in its structure, in bytes */
-	/* now: structures whose members this pass over the BTF types searches; next: those of the
-	 * next pass */
+	/* now: structures whose members are searched in this pass over the BTF types; next:
+	 * structures to search in the next pass */
 	struct nested now[MAX_NESTED], next[MAX_NESTED];
-	/* result of struct_find() in the first pass: the structure that it has found by name */
+	/* the structure that struct_find() has found by its name in the first pass */
 	struct nested named;
 	u8 nnow, nnext, nnames;
 };
@@ -269,8 +270,8 @@ static bool struct_take(struct layout *l, struct pieces *s, const struct nested 
 	return true;
 }
 
-/* Returns the structure whose members are searched and that has this BTF type id or, in the first
- * pass, this name; NULL if there is none. */
+/* Returns the structure to search that has this BTF type id or, if first is true, a name for which
+ * members are needed; NULL if there is none. */
 static const struct nested *struct_find(struct layout *l, u32 id, u32 name, bool first)
 {
 	for (u8 i = 0; i < l->nnow; i++)
@@ -323,10 +324,10 @@ static bool types_scan(struct layout *l, struct pieces *s, bool first)
 	return true;
 }
 
-/* Finds the offsets of all members[], and the function bpf_iter_task_file, in the kernel's type
- * information (BTF). map: address at which its `size` bytes are mapped; NULL: they are read from fd
- * through `buffer`, which has PIECE bytes. False if one is missing, or if the type information is
- * truncated or of an unknown form. */
+/* Finds the offsets of all members[], and the BTF type of the function bpf_iter_task_file, in the
+ * kernel's type information (BTF). map: address at which the `size` bytes of the file are mapped;
+ * NULL: the file is read from fd through `buffer`, which has PIECE bytes. False if a member or the
+ * function is missing, or if the type information is truncated or of an unknown form. */
 static bool layout_find(struct layout *l, const u8 *map, int fd, u64 size, u8 *buffer)
 {
 	struct pieces head = { .p = buffer, .e = buffer, .buffer = buffer, .end = size, .fd = fd };
@@ -379,7 +380,9 @@ static bool layout_find(struct layout *l, const u8 *map, int fd, u64 size, u8 *b
 /* A BPF instruction: Documentation/bpf/standardization/instruction-set.rst. It is defined here
  * because linux/bpf.h of old systems has no iterators. */
 struct insn {
-	u8 code, regs; /* regs: number of the destination register, and that of the source << 4 */
+	/* regs: number of the destination register in bits 0 to 3, of the source register in bits 4
+	 * to 7 */
+	u8 code, regs;
 	i16 off;
 	i32 imm;
 };
@@ -402,10 +405,11 @@ static void emit(struct program *p, u8 code, unsigned to, unsigned from, int off
 	p->code[p->n++] = (struct insn){ code, (u8)(to | from << 4), (i16)off, imm };
 }
 
-/* Makes the BPF program, which writes a struct held for a descriptor of a GPU node. Its context,
- * r1, is struct bpf_iter__task_file: the pointers meta, task and file, which is NULL at the end,
- * and the number fd between the last two, each of 8 bytes. A thread with a descriptor table of its
- * own is left out, because /proc/PID/fd shows that of the process. */
+/* Makes the BPF program, which writes a struct held for each descriptor of a GPU node. The
+ * program's argument (register r1) is struct bpf_iter__task_file, with the members meta, task, fd
+ * and file, each of 8 bytes; task or file is NULL at the end of the iteration. Threads other than
+ * the first one of a process are left out, because /proc/PID/fd shows the descriptors of the
+ * process. */
 static void program_make(struct program *p, const struct layout *l)
 {
 	enum { META = 0, TASK = 8, FD = 16, FILE = 24, R0 = 0, R1, R2, R3, CONTEXT = 6, PROCESS,
@@ -450,8 +454,9 @@ static void program_make(struct program *p, const struct layout *l)
 	emit(p, EXIT, 0, 0, 0, 0);
 }
 
-/* Loads the BPF program and opens the iterator. Returns the iterator's descriptor, or -errno. The
- * kernel lets only a program with a GPL-compatible licence read its structures. */
+/* Loads the BPF program and opens the iterator. Returns the iterator's descriptor, or -errno.
+ * licence: the kernel permits only a program with a GPL-compatible licence to read kernel
+ * structures. */
 static long program_load(const struct program *p, u32 function)
 {
 	enum { PROG_LOAD = 5, LINK_CREATE = 28, ITER_CREATE = 33, TRACING = 26, TRACE_ITER = 28 };
@@ -490,8 +495,9 @@ static long program_load(const struct program *p, u32 function)
 	return r;
 }
 
-/* Finds the offsets of the needed members in fd, the kernel's open file of type information. It is
- * mapped from Linux 6.16 on, and otherwise read in pieces. False if they are not found. */
+/* Finds the offsets of the needed members in the kernel's file of type information (BTF), which is
+ * open as fd. Maps the file, which works from Linux 6.16 on, or else reads it in pieces. False if
+ * an offset is not found. */
 static bool layout_read(struct layout *l, int fd)
 {
 	struct stat st;
@@ -510,9 +516,9 @@ static bool layout_read(struct layout *l, int fd)
 
 /* --- conditions for the use of the iterator --------------------------------------------------- */
 
-/* True if the kernel lets this process load the BPF program: with CAP_BPF and CAP_PERFMON, or with
- * CAP_SYS_ADMIN, in the initial user namespace. CAP_SYS_PTRACE is needed, too: without it, the
- * processes that may not be read must be counted, which only a scan of /proc does. */
+/* True if the kernel permits this process to load the BPF program: with CAP_BPF and CAP_PERFMON, or
+ * with CAP_SYS_ADMIN, in the initial user namespace. CAP_SYS_PTRACE is required, too: without it,
+ * gpustat must report how many processes it may not read, which only a scan of /proc can count. */
 static bool may_load(void)
 {
 	enum { SYS_ADMIN = 21, PERFMON = 38, BPF = 39 }; /* numbers of linux/capability.h */
@@ -524,9 +530,9 @@ static bool may_load(void)
 	       namespace_is_inner(AT_FDCWD, "/proc/self/ns/user", "user:[4026531837]") == 0;
 }
 
-/* Returns why the BPF iterator should not be used: it would find other descriptors than a scan of
- * /proc, or cost more. NULL if it may be used. The number of processes is estimated from st_nlink
- * of /proc. */
+/* Returns the reason not to use the BPF iterator: /proc shows other processes than the iterator, or
+ * a scan of /proc takes no longer. NULL if there is none. The number of processes is estimated from
+ * st_nlink of /proc. */
 static const char *unfit_reason(bool always, bool no_node)
 {
 	struct statfs fs;
@@ -565,9 +571,8 @@ static void iterator_open(void)
 	s->reason = NULL;
 }
 
-/* Loads the BPF iterator for the next full scan; must be called before system calls are filtered.
- * always: load it also if there are few processes. no_node: load it also if /dev has no node of a
- * device. */
+/* Loads the BPF iterator for the next full scan. Must be called before sandbox_enter(). always:
+ * true: also if there are few processes; no_node: true: also if /dev has no node of a device. */
 void iterator_load(bool always, bool no_node)
 {
 	u8 was;
@@ -609,14 +614,15 @@ static long records_read(void)
 	return r < 0 ? r : n % sizeof(struct held) ? -EIO : (long)(n / sizeof(struct held));
 }
 
-/* True if the process of a record still has its pid. start: start time of the process that has this
- * pid now, in /proc's clock ticks of 10 ms. */
+/* True if the process in a record still has the pid. start: start time of the process that has the
+ * pid now, in clock ticks of 10 ms, as in /proc. */
 static bool is_same_process(const struct held *r, u64 start)
 {
 	return start == r->start / 10000000;
 }
 
-/* Scans the descriptors of a process in /proc, without the iterator. */
+/* Scans all descriptors of a process in /proc, because the records of the BPF iterator are about an
+ * older process with the same pid. */
 static void process_scan(u32 pid)
 {
 	static struct fd_scan l;
@@ -627,8 +633,8 @@ static void process_scan(u32 pid)
 	fd_scan_end(&l, true);
 }
 
-/* Adds the clients in the n records of one process. Records of a process that has ended are left
- * out; if its pid was used again, the new process is scanned. */
+/* Adds the clients that the n records of one process show. If the process has ended, ignores the
+ * records; if another process has got the pid, scans that process in /proc. */
 static void process_take(const struct held *r, size_t n)
 {
 	u64 start;
@@ -649,8 +655,8 @@ static void process_take(const struct held *r, size_t n)
 		}
 }
 
-/* Finds all clients through the BPF iterator, which can be read only once. False if the iterator is
- * not loaded, or if reading it failed. */
+/* Finds all clients through the BPF iterator. False if the iterator is not loaded or was read
+ * before, or if reading it failed. */
 bool iterator_scan(void)
 {
 	long n;
@@ -672,7 +678,8 @@ bool iterator_scan(void)
 			end++;
 		process_take(first, end - i);
 	}
-	/* the iterator has reported the processes of all users, not only those of this user */
+	/* the processes of other users are visible to gpustat, because the iterator reports those
+	 * of all users */
 	registry.saw_others = true;
 	return true;
 }

@@ -170,8 +170,8 @@ bool kfd_scan(void (*found)(u32 pid, u32 device, u32 slot))
 	return true;
 }
 
-/* Stores the memory and the SDMA time of a process on the device of the client c; t is the time in
- * ns. False if kfd does not list the process any more. */
+/* Stores the memory and the SDMA time that kfd reports for a process on the device of the client c;
+ * t: time in ns. False if kfd does not list the process any more. */
 bool kfd_read(struct client *c, u32 pid, i64 t)
 {
 	char path[128], digits[16], text[40];

@@ -15,8 +15,8 @@ enum { MAX_PROCESSES = 65536 };
  * are sorted by pid, so that reading the process list accesses few pages. */
 struct row {
 	u32 pid;
-	/* inode of /proc/PID/fd, folded to 32 bits; another inode means that the pid was used
-	 * again */
+	/* inode of /proc/PID/fd, folded to 32 bits; if it changes, another process has got the
+	 * pid */
 	u32 ino;
 	u32 count;  /* st_size of /proc/PID/fd: since Linux 6.2 the number of descriptors */
 	u8 list_no; /* number of the last process list (listing of /proc) that had the process */
@@ -27,8 +27,8 @@ enum {
 	/* bits 1 << enum scan_queue: the process waits in that queue for a scan of its
 	 * descriptors */
 	P_QUEUES = (1 << QUEUES) - 1,
-	/* `count` is reliable: the last scan has listed as many descriptors as the kernel
-	 * reports */
+	/* `count` can be used to notice changes: the last scan has listed as many descriptors as
+	 * the kernel reports */
 	P_COUNTED = 8,
 	P_REFUSED = 16, /* permission to read the descriptors of the process was denied */
 	/* a descriptor of the process was skipped, because reading its fdinfo could wake its
@@ -41,24 +41,25 @@ enum {
 
 static struct {
 	/* nrows: number of rows in the process table; hint: index of the row that probably has the
-	 * pid searched next */
+	 * pid that is searched for next */
 	u32 nrows, hint;
 	/* number of rows that are sorted by pid; the rows after them were appended in any order */
 	u32 nsorted;
-	/* true while the whole process list is read at once: new rows are appended to the table
-	 * unsorted, and of these only the last one can be found by its pid */
+	/* true while the whole process list is read at once: new rows are then appended to the
+	 * table, not inserted in order, and of the appended rows only the last one can be found by
+	 * its pid */
 	bool appends;
-	/* nrefused: number of rows with the flag P_REFUSED; nwaiting: number of processes that wait
-	 * in each queue */
+	/* nrefused: number of rows with the flag P_REFUSED; nwaiting[q]: number of processes that
+	 * wait in queue q */
 	u32 nrefused, nwaiting[QUEUES];
-	/* number of processes of the last complete list that had no row in the process table,
-	 * because it was full */
+	/* number of processes in the last complete list of /proc for which the process table had no
+	 * room */
 	u32 nunlisted;
-	/* number of processes in the current process list, so far, that have no row in the process
-	 * table */
+	/* number of processes in the current list of /proc, as far as it was read, for which the
+	 * process table had no room */
 	u32 nunlisted_now;
-	/* true once a folder /proc/PID/fd had as many names as its st_size says: the kernel reports
-	 * the number of a process's descriptors */
+	/* true once a folder /proc/PID/fd had as many names as its st_size says: this shows that
+	 * the kernel reports the number of a process's descriptors there */
 	bool counts_fds;
 	/* the folder /proc, which the rescan keeps open from sample to sample */
 	struct dir d;
@@ -144,7 +145,8 @@ static u32 ino_fold(u64 ino)
 	return (u32)(ino ^ ino >> 32);
 }
 
-/* True if the process is gpustat itself. In another machine's /proc (--proc) no process is. */
+/* True if the process is gpustat itself. False for all processes if --proc is used, because its
+ * folder may be that of another machine. */
 bool pid_is_self(u32 pid)
 {
 	static u32 self;
@@ -154,9 +156,9 @@ bool pid_is_self(u32 pid)
 	return pid == self && !roots.proc_given;
 }
 
-/* Returns the number of descriptors of a process, if the kernel reports it in st_size of
- * /proc/PID/fd. own: number of descriptors that gpustat has opened to scan processes; they are not
- * counted as its own. */
+/* Returns st_size of /proc/PID/fd, which is the number of descriptors of the process if the kernel
+ * reports it (Linux 6.2). own: number of descriptors that gpustat itself has open in order to scan;
+ * they are subtracted if the process is gpustat. */
 static u32 fd_count(u32 pid, const struct stat *st, i32 own)
 {
 	return (u32)st->st_size - (pid_is_self(pid) ? (u32)own : 0);
@@ -189,10 +191,11 @@ static void dequeue(struct row *r)
 	r->flags &= (u8)~P_QUEUES;
 }
 
-/* Stores the result of a finished scan of a process's descriptors in the row of the process. st:
- * stat of /proc/PID/fd, own: number of descriptors that gpustat had open for scans, both when the
- * scan began; n: number of descriptors found; refused: they may not be read; asleep: one was
- * skipped, because reading its fdinfo could wake its device. */
+/* Stores the result of a finished scan of a process's descriptors in the row of the process. When
+ * the scan began: st: stat(2) of /proc/PID/fd; own: number of descriptors that gpustat itself had
+ * open in order to scan. At its end: n: number of descriptors found; refused: true if access was
+ * denied; asleep: true if a descriptor was skipped, because reading its fdinfo could wake its
+ * device. */
 void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refused, bool asleep)
 {
 	struct row *r = registry.repeats ? row_get(pid) : NULL;
@@ -206,8 +209,8 @@ void process_scanned(u32 pid, const struct stat *st, i32 own, u32 n, bool refuse
 	counted = n == r->count || refused || pid_is_self(pid);
 	opening = proclist.counts_fds && !counted && n < r->count;
 	if (opening && !(r->flags & P_OPENING))
-		/* Scan the process once more in this sample; a file that appears in /proc/PID/fd
-		 * later is found by the rescan. */
+		/* Scan the process once more in this sample. If the new descriptor still is not in
+		 * /proc/PID/fd, the rescan will find it. */
 		enqueue(r, QUEUE_NOTIFIED);
 	flag_set(r, P_OPENING, opening);
 	flag_set(r, P_COUNTED, counted);
@@ -225,8 +228,8 @@ u32 processes_unlisted(void)
 	return proclist.nunlisted;
 }
 
-/* True if the row of a process in the process table cannot be used to detect that its descriptors
- * have changed: their number in the row is wrong, or they may not be read. */
+/* True if the row of a process cannot be used to notice that the process's descriptors have
+ * changed: their number in the row is wrong, or gpustat may not read them. */
 bool process_is_stale(u32 pid)
 {
 	const struct row *r = row_find(pid);
@@ -255,8 +258,8 @@ void proc_list_end(void)
 	rows_sort();
 }
 
-/* Closes /proc, which frees a descriptor; the process list opens it again to continue. False if no
- * list is open, or if the list is read at once. */
+/* Closes the folder /proc of the process list, so that a descriptor becomes free; when the list
+ * continues, it opens /proc again. False if no list is open, or if it is being read at once. */
 bool proc_list_suspend(void)
 {
 	if (!proclist.open || proclist.appends || proclist.d.fd < 0)
@@ -278,8 +281,8 @@ static long list_open_names(void)
 					    sizeof(scan_names->proc)));
 }
 
-/* Begins a new process list, the listing of /proc. at_once: true: the caller reads the whole list
- * now; then /proc is listed with a large buffer, in few system calls that take longer each. */
+/* Begins a new process list, that is, a listing of /proc. at_once: true: the caller reads the whole
+ * list now, so a large buffer is used: few system calls, each of which takes longer. */
 void proc_list_begin(bool at_once)
 {
 	proc_list_end();
@@ -290,8 +293,8 @@ void proc_list_begin(bool at_once)
 	proclist.appends = at_once && proclist.open;
 }
 
-/* Removes the rows of processes that the complete process list does not have, and calls gone() for
- * each. */
+/* Removes the rows of processes that are not in the process list just completed, and calls gone()
+ * for each of these processes. */
 static void forget_vanished(void (*gone)(u32 pid))
 {
 	u32 n = 0;
@@ -340,8 +343,8 @@ u32 proc_list_next(void (*gone)(u32 pid))
 	return NONE;
 }
 
-/* True if a process has changed since the last scan of its descriptors. notice: true: assume a
- * change also if the number of its descriptors is not reliable. */
+/* True if a process has changed since the last scan of its descriptors: its number of descriptors
+ * or its inode is another one. notice: true: also if the number in its row is unreliable. */
 bool process_changed(u32 pid, bool notice)
 {
 	char path[TASK_PATH];
@@ -387,8 +390,8 @@ u32 process_dequeue(u8 queue)
 
 		if (!(r->flags >> queue & 1))
 			continue;
-		/* Remove the process from the queue before the scan, because the scan may queue it
-		 * again. */
+		/* Remove the process from all queues before its scan begins, because the scan may
+		 * queue it again. */
 		dequeue(r);
 		return last[queue] = r->pid;
 	}
@@ -401,7 +404,7 @@ bool processes_notified(void)
 	return proclist.nwaiting[QUEUE_NOTIFIED];
 }
 
-/* Queues the processes of which a descriptor was skipped, because reading its fdinfo could have
+/* Queues the processes with a descriptor that was skipped, because reading its fdinfo could have
  * woken its device. To be called after a device has woken up. */
 void processes_enqueue_asleep(void)
 {

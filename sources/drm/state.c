@@ -16,13 +16,15 @@ static const char magic[8] = { 'g', 'p', 'u', 's', 't', 'a', 't', '2' };
 struct statehead {
 	char magic[8], boot[40];
 	u64 roots[4];       /* st_dev and st_ino of the folder /proc, then of /sys */
-	/* time of the reading in ns, by CLOCK_MONOTONIC and by CLOCK_BOOTTIME */
+	/* time at which the saved reading was done, in ns, by CLOCK_MONOTONIC (mono) and by
+	 * CLOCK_BOOTTIME (boottime) */
 	i64 mono, boottime;
 	u64 rows;
 };
 
-/* A row of the state file: the identity of an entity (device, client or cgroup). It is followed by
- * the entity's text, its counters and, for a client, the processes that hold it. */
+/* A row of the state file: the identity of an entity (device, client or cgroup). The row is
+ * followed by the entity's text, its counters (struct statecount) and, for a client, the processes
+ * that hold it (struct stateholder). */
 struct staterow {
 	u8 kind, keykind, zero;
 	u8 flags; /* bit mask of RF_* */
@@ -51,8 +53,9 @@ struct statecount {
 	 * name, which follows this struct */
 	u8 index, n;
 	u8 zero[2];
-	/* 1 + the time in ms from struct history's `below`, the first reading that was lower than
-	 * the highest one, to t; 0 if `below` is 0 */
+	/* For a counter that went backwards: 1 + the time in ms between struct history's `below`
+	 * (time of the first reading that was lower than the highest one) and t; 0 if `below` is
+	 * 0. */
 	u32 below;
 };
 
@@ -68,8 +71,8 @@ _Static_assert(sizeof(struct statehead) == 104 && sizeof(struct staterow) == 32 
 enum {
 	RF_FRESH = 1,  /* the entity was read in the last sample before the file was written */
 	RF_WHOLE = 2,  /* in a device's row: the saved reading has all clients of the device */
-	/* the row was applied to the registry, or is out of date; set only in memory, never in the
-	 * file */
+	/* the row needs no further attempt: it was applied to the registry, or its entity does not
+	 * exist any more; this flag is set only in memory, never in the file */
 	RF_DONE = 128,
 	/* Maximum size of a state file in bytes. A full registry has 131 000 counters and
 	 * 33 000 holders, which take 4 MB; the remaining space is for rows of cgroups. */
@@ -141,8 +144,9 @@ static bool row_parse(struct str *s, struct rowview *v)
 	       view_read(s, &v->saved_holders, r->holders * sizeof(struct stateholder));
 }
 
-/* Checks the bytes of a state file. Returns NULL and sets *h and *rows, or returns why the file
- * cannot be used. expected: the head that this run would write. */
+/* Checks the bytes of a state file. Returns NULL if the file can be used, and then stores its head
+ * in *h and the part with the rows in *rows; otherwise returns the reason. expected: the head that
+ * this run would write. */
 static const char *state_parse(struct str file, const struct statehead *expected,
 			       struct statehead *h, struct str *rows)
 {
@@ -172,8 +176,8 @@ static const char *state_parse(struct str file, const struct statehead *expected
 
 /* --- rows to the registry --------------------------------------------------------------------- */
 
-/* Returns the device of the registry that a device's row in the file describes; NONE if the device
- * does not exist now. */
+/* Returns the device of the registry that a device's row of the state file identifies; NONE if
+ * there is no such device now. */
 static u32 row_device(const struct rowview *v)
 {
 	struct statedevice id;
@@ -192,16 +196,16 @@ static u32 row_device(const struct rowview *v)
 	return NONE;
 }
 
-/* Returns whether a counter is a busy time that gpustat computes from percentages. Such a time
- * starts at 0 in each run, so it does not continue that of the last run. */
+/* Returns true if a counter is a busy time that gpustat computes from percentages. Such a time
+ * begins at 0 in each run, so it is neither saved nor compared with that of the last run. */
 static bool is_of_this_run(const struct entity *e, const struct counter *k)
 {
 	return k->desc == D_BUSY_NS && reg_find(e, D_BUSY_PCT, k->inst);
 }
 
-/* Makes the counters of a row of the state file the previous reading of the entity e. shown: true:
- * the saved sums over all clients (D_ALL_*) are also used as sums over the shown clients (D_SUM_*),
- * because no client is hidden. */
+/* Makes the counters in a row of the state file the previous reading of the entity e. shown: true
+ * if no client is hidden: the saved sums over all clients (D_ALL_*) then also become those over the
+ * shown clients (D_SUM_*). */
 static void row_put_previous(struct entity *e, const struct rowview *v, bool shown)
 {
 	struct statecount c;
@@ -219,7 +223,7 @@ static void row_put_previous(struct entity *e, const struct rowview *v, bool sho
 	reg_compare(e);
 }
 
-/* Returns whether one of the processes that held a client at the saved reading holds it now. */
+/* Returns true if a process that held the client in the saved reading holds the client c now. */
 static bool same_holder(struct str saved_holders, const struct client *c)
 {
 	struct stateholder was;
@@ -248,8 +252,9 @@ static bool fd_dir_refused(u32 pid)
 	return fd < 0;
 }
 
-/* True if a client in the state file that this run has not found may still exist: its device is
- * asleep, or a process that held it may not be read any more. */
+/* True if a client in the state file may still exist although this run has not found it: a process
+ * that held it still runs, and the client's device is asleep, or gpustat may no longer read the
+ * process's descriptors. */
 static bool is_hidden(u32 device, struct str saved_holders)
 {
 	bool asleep = devices[device].anonymous && !devices[device].awake;
@@ -267,15 +272,16 @@ static struct {
 	struct statehead now; /* head of the state file that this run writes */
 	/* index: number of a device in the file; value: its index in devices[], or NONE */
 	u16 device_map[MAX_DEVICES];
-	bool cleaned; /* true: temporary files that killed runs have left were removed already */
+	/* true if the temporary files that killed runs have left were removed by this run */
+	bool cleaned;
 	/* true: no filter hides a client, so that the sums over shown clients (D_SUM_*) equal those
 	 * over all clients */
 	bool sums;
 } saved;
 
 /* Makes the saved reading of a client the previous reading of the client c, which has the same key
- * (client id or PID), unless the key now belongs to another client: kernels before Linux 6.5 use
- * client ids again, and all kernels use PIDs again. */
+ * (client id or PID). Does not do so if the key seems to belong to another client now: the kernel
+ * can use a PID again and, before Linux 6.5, a client id. */
 static void client_put_previous(struct client *c, const struct rowview *v)
 {
 	bool same = same_holder(v->saved_holders, c);
@@ -304,8 +310,8 @@ static void group_put_previous(u32 device, const struct rowview *v)
 		cgroup_unref(cgroup);
 }
 
-/* Applies a row of the state file to its entity in the registry. Returns false if the row is still
- * needed, because its client could not be read yet. */
+/* Applies a row of the state file to its entity in the registry. Returns false if a later call must
+ * apply the row, because its client could not be read yet. */
 static bool row_apply(const struct rowview *v, u32 device)
 {
 	const struct staterow *r = &v->r;
@@ -373,8 +379,8 @@ static void clocks_load(void)
 	}
 }
 
-/* True if a client cannot have existed at the saved reading: it would be in the state file, or all
- * processes that hold it started later. */
+/* True if a client did not exist at the saved reading: the saved reading has all clients of its
+ * device, but not this one, or all processes that hold the client started later. */
 static bool is_new(const struct client *c, const struct statehead *h)
 {
 	bool later = c->holders != NONE;
@@ -388,9 +394,9 @@ static bool is_new(const struct client *c, const struct statehead *h)
 	return later || seen_all[c->device];
 }
 
-/* Sets the previous values of the counters of a client that did not exist at t, the time (ns) of
- * the saved reading: to 0, and for GPU clocks (D_TOTAL_CYCLES) to the values that other clients
- * had. */
+/* Sets the previous value of each counter of a client that did not exist at the saved reading (at
+ * the time t in ns): 0, or, for GPU clocks (D_TOTAL_CYCLES), the value that other clients of the
+ * device had then. */
 static void new_client_baseline(struct client *c, i64 t)
 {
 	for (struct counter *k = reg_first(&c->e); k; k = reg_next(k)) {
@@ -464,8 +470,8 @@ static const char *state_read(const char *path, struct str *file)
 	return why;
 }
 
-/* Makes the reading of the file in the table `loaded` the previous reading. Returns NULL and sets
- * *age, the age of that reading in ns, or returns why the file cannot be used. */
+/* Uses the state file in the table `loaded`: its reading becomes the previous reading. Returns NULL
+ * and sets *age to the age of this reading in ns, or returns why the file cannot be used. */
 static const char *state_apply(struct str file, bool filtered, i64 *age)
 {
 	struct statehead h;
@@ -488,10 +494,10 @@ static const char *state_apply(struct str file, bool filtered, i64 *age)
 	return NULL;
 }
 
-/* Loads the state file: the reading that the last run saved becomes the one before the first
- * reading of this run, which the caller has already done. filtered: the shown sums do not include
- * all clients. Returns NULL and sets *age to the age of the saved reading in ns, or returns why
- * there is none. */
+/* Loads the state file: the reading that the last run saved becomes the previous reading of the one
+ * that the caller has just done. filtered: true if hidden clients are not part of the shown sums.
+ * Returns NULL and sets *age to the age of the saved reading in ns, or returns why there is no
+ * saved reading. */
 const char *state_load(const char *path, bool filtered, i64 *age)
 {
 	struct str file = { 0 };
@@ -500,8 +506,8 @@ const char *state_load(const char *path, bool filtered, i64 *age)
 	registry.all_sums = true;
 	head_make();
 	why = state_read(path, &file);
-	/* take the time after reading the file, because another run may just have written the
-	 * file */
+	/* take the time after the file was read: another run may have written the file just before,
+	 * and its time must not be later */
 	head_time();
 	return why ? why : state_apply(file, filtered, age);
 }
@@ -605,8 +611,8 @@ static void put_groups(struct buf *b)
 				path, NONE);
 }
 
-/* Copies to the new state file the loaded rows of clients that were not found but may still
- * exist. */
+/* Copies those loaded rows to the new state file whose clients this run has not found, but which
+ * may still exist. */
 static void put_unseen(struct buf *b)
 {
 	struct str rest = saved.loaded;
@@ -653,8 +659,8 @@ static struct str state_make(void)
 	return (struct str){ b.p, b.full ? b.p : b.p + b.n };
 }
 
-/* Writes the last reading into a new state file that replaces the old one. Returns 0, or -errno,
- * with the old file unchanged. Only a regular file is replaced. */
+/* Writes the last reading into a new state file, which replaces the old one. Returns 0, or -errno
+ * if the old file is unchanged. A file that is not a regular file is not replaced. */
 long state_save(const char *path)
 {
 	struct replacement f;

@@ -12,11 +12,13 @@ enum {
 	CMDLINE_BYTES = 512, /* maximum size of a command line; a longer one is cut */
 	USERS = 8,           /* number of users whose names are cached */
 	USER_BYTES = 33,     /* size of a user name and its NUL: useradd allows 32 bytes */
-	GENERATIONS = 4096,  /* maximum number of ancestors of a process that are searched */
+	/* maximum number of generations in which lineage_find() searches for an ancestor of a
+	 * process */
+	GENERATIONS = 4096,
 };
 
-/* The facts of processes that are read, and the processes of the option -p whose descendants are
- * searched for. */
+/* The facts of processes that each reading reads, and the PIDs of the option -p whose descendants
+ * are selected (--children). */
 static struct {
 	bool stat, user, cmdline;
 	const u32 *pids; /* PIDs of the option -p, if --children is given */
@@ -43,8 +45,8 @@ static struct str head_read(u32 pid, const char *file, char *b, size_t cap)
 	return (struct str){ b, b + have };
 }
 
-/* Returns the row in taskinfos[] of the process tasks[task]; NULL if the table is full. If the pid
- * was used again since the row was filled, the row is emptied. */
+/* Returns the row in taskinfos[] of the process tasks[task]; NULL if the table is full. The row is
+ * emptied if it is that of an older process with the same pid. */
 static struct taskinfo *info_get(u32 task)
 {
 	const struct task *t = &tasks[task];
@@ -77,10 +79,10 @@ static bool passwd_line(struct str line, u32 uid, char name[USER_BYTES])
 	return true;
 }
 
-/* Stores the name of a user in `name`. It is searched for in the file passwd beside /proc, so that
- * with --proc the names are those of the other system. A line that does not fit the buffer is
- * skipped. Returns 1 if the user has a name, 0 if not, -errno if the file exists and could not be
- * read. */
+/* Stores the name of the user `uid` in `name`. The name is searched for in ../etc/passwd relative
+ * to /proc, so that with --proc it is the name on the other system. Skips a line that does not fit
+ * the buffer. Returns 1 if the user has a name, 0 if not, -errno if the file exists but could not
+ * be read. */
 static long user_find(u32 uid, char name[USER_BYTES])
 {
 	char b[1024];
@@ -129,7 +131,8 @@ static struct str user_name(u32 uid)
 		i = next++ % USERS;
 		users[i].uid = uid;
 		found = user_find(uid, users[i].name);
-		/* false if the file passwd could not be read: the next reading tries again */
+		/* if the file passwd could not be read, the entry stays unknown: the next reading
+		 * tries again */
 		users[i].known = found >= 0;
 		if (found < 0)
 			return (struct str){ 0 };
@@ -217,9 +220,9 @@ static void info_read(u32 task)
 		cmdline_read(i);
 }
 
-/* Reads the facts of each process that owns a client which is not hidden. Then sets `keep` in the
- * groups (struct group) of processes that have no client any more: true if the process has not
- * ended. */
+/* Reads the facts of each process that owns a client which is not hidden. Then sets the member
+ * `keep` of the groups (struct group) of processes without clients: true if the process still runs
+ * and its device still exists. */
 static void facts_read(void)
 {
 	static u32 no;
@@ -245,9 +248,9 @@ static void facts_read(void)
 	}
 }
 
-/* Returns the group (struct group) of the process that owns a client on the client's device, and
- * adds the client to the group's list if the client is not hidden. NULL if there is no owner or no
- * room. */
+/* Returns the group (struct group) of the process that owns a client, for the client's device, and
+ * adds the client to the group's list of shown clients if it is not hidden. NULL if the client has
+ * no owner, or there is no room for a group. */
 static struct group *process_group(struct client *c)
 {
 	const struct task *owner = client_owner(c);
@@ -277,9 +280,10 @@ static bool is_ancestor(u64 pid)
 	return i < wanted.npids;
 }
 
-/* Returns whether a process descends from one of the option -p, by following its parents. In a
- * saved copy of /proc, parents may form a loop: a pid is compared with one that was seen 1, 2, 4,
- * 8, ... steps before (Brent's algorithm). */
+/* Returns IN_TREE if a process descends from one of the processes of the option -p, OTHER_TREE if
+ * not, NO_LINEAGE if that is not known yet. Follows the parents of the process. In a saved copy of
+ * /proc the parents may form a loop: each pid is compared with one that was seen 1, 2, 4, 8, ...
+ * steps before (Brent's algorithm). */
 static u8 lineage_find(u32 pid)
 {
 	char b[STAT_BYTES];
@@ -301,8 +305,8 @@ static u8 lineage_find(u32 pid)
 	return is_ancestor(at) ? IN_TREE : OTHER_TREE;
 }
 
-/* Sets `lineage` of each process that holds a client: whether the process descends from one of the
- * processes of the option -p. Once set it stays, also after the parent has ended. */
+/* Sets the member `lineage` of each process that holds a client: IN_TREE or OTHER_TREE, whether it
+ * descends from a process of the option -p. Once set, it stays, also after the parent has ended. */
 static void children_find(void)
 {
 	for (u32 t = 1; t <= nrows.tasks; t++)
@@ -310,7 +314,7 @@ static void children_find(void)
 			tasks[t].lineage = lineage_find(tasks[t].pid);
 }
 
-/* --- hook that is called after each reading --------------------------------------------------- */
+/* hook that the source fdinfo calls after each reading */
 
 static void taskinfos_read(void)
 {
@@ -320,9 +324,9 @@ static void taskinfos_read(void)
 		facts_read();
 }
 
-/* Sets which facts of processes each reading reads. shows: returns whether a quantity D_PROC_* is
- * shown; the registry then sums by process, and the facts that are shown are read. shows NULL:
- * neither is done. pids: the n processes whose descendants are searched for. */
+/* Selects the facts of processes that each reading reads. shows: returns true if the quantity
+ * D_PROC_* is shown: this fact is then read. If shows is not NULL, the registry also computes sums
+ * by process. pids: the n PIDs whose descendants are selected. */
 void taskinfos_begin(bool (*shows)(u8 desc), const u32 *pids, size_t n)
 {
 	if (shows) {
