@@ -13,9 +13,9 @@ static struct str inst_of(const struct hostcounter *h)
 	return (struct str){ h->inst, h->inst + h->n };
 }
 
-/* Returns -EACCES if a permission is missing, the error itself if there are not enough descriptors
- * or memory, and -ENOENT for any other error of the kernel (-errno): the value does not exist.
- * Sensors of sleeping devices return EAGAIN, ENODATA, EIO and others. */
+/* Converts -errno of a system call to the error that host_read() returns: -EACCES if a permission
+ * is missing, the same error if descriptors or memory are short, and -ENOENT (the value does not
+ * exist) for all others. Sensors of sleeping devices return EAGAIN, ENODATA, EIO and others. */
 static long error_simplify(long error)
 {
 	switch (error) {
@@ -31,7 +31,7 @@ static long error_simplify(long error)
 	}
 }
 
-/* --- files with many values: a reading reads each of them once, when a counter needs it ------- */
+/* files with many values: read at most once in each reading, when a counter needs them */
 
 enum file {
 	/* files that procfield_read(), procfield_find() and procfield_list() use */
@@ -50,7 +50,8 @@ static const struct source_text {
 	const char *path;
 	void (*parse)(struct str text);
 	u32 cap;
-	bool many; /* the file has many records: one read() may return only some of them */
+	/* true if the file has many records, so that one read(2) may return only some of them */
+	bool many;
 } text_sources[FILES] = {
 	/* size of the buffer for /proc/stat: room for 128 bytes for each of MAX_CPUS, and 2 bytes
 	 * for each interrupt */
@@ -70,12 +71,14 @@ static const struct source_text {
 /* indexes of the values of a disk: sectors read, sectors written, ms busy */
 enum { DK_READ, DK_WRITE, DK_BUSY, DK_FIELDS };
 
-/* All variables of this file except texts[] and buckets. */
+/* All variables of this file except texts[], buckets and host_tables. */
 static struct {
-	/* number of the current reading, counted from 1; in each reading, a file is read at most
-	 * once */
+	/* number of the current reading, counted from 1; each file is read at most once in a
+	 * reading */
 	u32 reading;
-	bool listing; /* true while host_list() runs, which closes the files that it has opened */
+	/* true while host_list() runs: files that are opened then do not count as needed, and are
+	 * closed at its end */
+	bool listing;
 	/* contents of the files that were read in the current reading, one after the other */
 	char *text_bytes;
 	size_t text_used;
@@ -84,18 +87,21 @@ static struct {
 	long smalls_open;
 	struct cpu *cpus;
 	/* cpus_reading: number of the last reading in which /proc/stat was parsed; ncpus: number of
-	 * CPUs in this file */
+	 * CPUs that /proc/stat had in that reading */
 	u32 cpus_reading, ncpus;
 	struct disk *disks;
 	u32 ndisks, last_disk;
 	u32 disks_reading; /* number of the last reading in which diskstats was parsed */
-	i64 disks_t;       /* time in ns at which diskstats was last read */
-	u64 disks_sum[DK_FIELDS]; /* sums of the values of all physical disks, without partitions */
+	i64 disks_t;       /* time in ns of the reading disks_reading, when diskstats was read */
+	/* sums of all increases of the values of physical disks, without partitions and virtual
+	 * disks */
+	u64 disks_sum[DK_FIELDS];
 	struct proc *procs;
 	u32 nprocs, io_seen;
 	u64 io_sum[2];
 	long io_error;
-	u64 processes; /* number of processes in /proc, counted in the reading processes_seen */
+	/* number of processes in /proc, counted in the reading with the number processes_seen */
+	u64 processes;
 	u32 processes_seen;
 	bool cpuinfo_has_clocks;
 	struct zone *zones;
@@ -110,8 +116,8 @@ static struct host_tables {
 
 enum { IO_BUCKETS = 4096 };
 static struct {
-	/* first row of each hash chain, 0 if the chain is empty; an element of smalls is an index
-	 * in host.smalls plus 1, an element of procs an index in host.procs */
+	/* first element of each hash chain; 0: the chain is empty. smalls: index + 1 in
+	 * host.smalls[]; procs: index in host.procs[], which begins with 1 */
 	u16 smalls[256], procs[IO_BUCKETS];
 } buckets;
 
@@ -133,9 +139,10 @@ static void text_close(struct text *f)
 	f->open = false;
 }
 
-/* Reads a file to its end and appends it to text_bytes. Returns its length, or -errno. If a file of
- * /proc has many records, a read() returns as many whole records as fit into a page, and more may
- * follow; if it has one record, a read() returns all that fits into the buffer. */
+/* Reads a file of /proc to its end, and appends it to host.text_bytes. Returns the length of the
+ * file, or -errno. If the file has one record, read(2) returns all that fits into the buffer. If it
+ * has many records, read(2) returns as many whole records as fit into a page, and more may
+ * follow. */
 static long read_all(int fd, const struct source_text *from)
 {
 	size_t n = 0, room;
@@ -247,8 +254,8 @@ bool procfield_read(u8 file, struct str name, u64 *v)
 	return field_get(file, name, v) == 0;
 }
 
-/* Returns whether gpustat offers the field with this name of a file. Sets *level to true if the
- * field's value is shown, to false if its increase per second is shown. */
+/* Returns true if gpustat offers the field `name` of a file as a counter. Sets *level to true if
+ * the field's value is shown, to false if its increase per second is shown. */
 static bool field_shown(u8 file, struct str name, bool *level)
 {
 	*level = file == F_MEMINFO || glob_match(S("nr_*"), name, NULL);
@@ -265,9 +272,10 @@ static const char *field_unit(u8 file, struct str name)
 	return file == F_MEMINFO && !glob_match(S("HugePages_*"), name, NULL) ? "bytes" : NULL;
 }
 
-/* Finds the first of the files stat, meminfo and vmstat that has a field with this name. Sets
- * *level to true if the field's value is shown, to false if its increase per second is shown. *unit
- * is NULL if the value has no unit. */
+/* Finds the first of the files stat, meminfo and vmstat that has a field `name`, and stores its
+ * number in *file. Sets *level to true if the field's value is shown, to false if its increase per
+ * second is shown; *unit: "bytes", or NULL if there is no unit. Returns false if no file has the
+ * field. */
 bool procfield_find(struct str name, u8 *file, bool *level, const char **unit)
 {
 	u64 v;
@@ -313,8 +321,10 @@ enum { MAX_SMALL = 4096 };
 
 struct small_file {
 	bool used; /* true if a counter has needed this file since the last host_trim() */
-	u8 kind, n; /* kind of the file: enum small; n: number of bytes in inst */
-	/* next row in the hash chain: its index in host.smalls + 1; 0: end of the chain */
+	/* kind: enum small, the kind of the file; n: number of bytes in inst, the name of the CPU
+	 * or zone */
+	u8 kind, n;
+	/* index + 1 in host.smalls[] of the next file in the hash chain; 0: end of the chain */
 	u16 next;
 	char inst[32];
 	int fd;
@@ -343,8 +353,8 @@ static const char *small_path(u8 kind, struct str inst)
 	return join(small_paths[kind].before, inst, small_paths[kind].after);
 }
 
-/* Returns the row for a kind of file (enum small) and an instance, which is added if it is new.
- * Returns NULL if the table is full. */
+/* Returns the row of host.smalls[] for a kind of file (enum small) and an instance (a CPU or a
+ * zone), and adds the row if it is new. Returns NULL if the table is full. */
 static struct small_file *small_find(u8 kind, struct str inst)
 {
 	u16 *bucket = &buckets.smalls[hash_more(kind, inst) % LEN(buckets.smalls)];
@@ -381,9 +391,10 @@ static bool number_at(int root, const char *path, i64 *v)
 	return n > 0 && parse_sensor((struct str){ b, b + n }, v);
 }
 
-/* Adds the energy since the previous reading to the sum of a zone. The kernel's counter restarts at
- * 0 after the value in max_energy_range_uj: Documentation/power/powercap/powercap.rst. Returns
- * false if the energy of this reading is not plausible. */
+/* Adds the energy that a zone has used since the previous reading to f->energy.sum. The kernel's
+ * counter begins again at 0 after the value in max_energy_range_uj:
+ * Documentation/power/powercap/powercap.rst. Returns false if the energy of this reading is not
+ * plausible. */
 static bool zone_energy(struct small_file *f, struct str zone)
 {
 	if (!f->energy.has_reading) {
@@ -410,9 +421,9 @@ static long small_fill(struct small_file *f, struct str inst)
 	}
 	if (n >= 0)
 		n = slurp_fd(f->fd, b, sizeof(b));
-	/* A file that cannot be read is closed, because a new file with the same name may appear.
-	 * At most a quarter of all descriptors is used for these files: perf events need
-	 * descriptors, too. */
+	/* Close a file that cannot be read, because a new file with the same name may appear. Also
+	 * close it if a quarter of all permitted descriptors is in use for files of this kind: perf
+	 * events need descriptors, too. */
 	if (n < 0 || host.smalls_open > fileio.limit / 4)
 		small_close(f);
 	if (n < 0)
@@ -460,8 +471,8 @@ struct cpu {
 	 * idle and iowait can */
 	u64 sum[J_FIELDS];
 	u64 hz;
-	/* seen: number of the last reading in which the CPU's times were read; clocked: number of
-	 * the last reading in which its clock hz was read */
+	/* seen: number of the last reading with the CPU's times in /proc/stat; clocked: number of
+	 * the last reading with the CPU's clock (hz) in cpuinfo */
 	u32 seen, clocked;
 	u8 n; /* number of fields in the CPU's line of /proc/stat; old kernels have only 4 */
 };
@@ -494,15 +505,14 @@ static u8 jiffies_scan(struct str line, u64 *j)
 	u8 n = 0;
 
 	for (; n < J_FIELDS && str_word(&line, &word); n++)
-		/* A field of 2^60 or more is rejected, so that the sum of the fields cannot
-		 * overflow. */
+		/* Reject a field of 2^60 or more, so that the sum of the fields cannot overflow. */
 		if (scan_u64(word, &j[n]) != word.e || j[n] >> 60)
 			return 0;
 	return n > J_IDLE ? n : 0;
 }
 
-/* Adds the increases of n fields of a CPU's line since its previous reading to the sums of the CPU
- * and to the sums more[]. j: values of the fields in this reading. */
+/* Adds the increases of n fields of a CPU's line in /proc/stat since the previous reading to
+ * c->sum[], the sums of the CPU, and to more[]. j: the values of the fields in this reading. */
 static void cpu_grow(struct cpu *c, const u64 *j, u8 n, u64 *more)
 {
 	for (u8 i = 0; i < n; i++) {
@@ -516,9 +526,10 @@ static void cpu_grow(struct cpu *c, const u64 *j, u8 n, u64 *more)
 	c->seen = host.reading;
 }
 
-/* Parses /proc/stat. Its first line, the sum over all CPUs, does not include the idle time of a CPU
- * that is offline (get_idle_time() of fs/proc/stat.c). So when a CPU goes offline or comes online,
- * the increase for all CPUs is computed from the CPUs that are in both readings. */
+/* Parses /proc/stat. The first line of the file, the sum over all CPUs, lacks the idle time of CPUs
+ * that are offline (get_idle_time() of fs/proc/stat.c). So if a CPU went offline or came online
+ * since the previous reading, the increase for all CPUs is the sum over those CPUs that are in both
+ * readings. */
 static void cpus_parse(struct str text)
 {
 	u64 all[J_FIELDS], stayed[J_FIELDS] = { 0 }, none[J_FIELDS] = { 0 };
@@ -566,11 +577,11 @@ struct disk {
 	u8 n;
 	bool whole;     /* true for a whole disk, false for a partition */
 	bool physical;  /* false for a virtual disk, such as a dm, md or loop device */
-	u32 seen;       /* number of the last reading that contained the disk */
+	u32 seen;       /* number of the last reading in which diskstats contained the disk */
 	/* values in the previous reading: sectors read, sectors written, ms busy */
 	u64 was[DK_FIELDS];
-	/* sums of all increases of these values; they never decrease, even if a value wraps or the
-	 * disk is replaced */
+	/* sums of all increases of the values in was[]; they never decrease, even if a value wraps
+	 * or the disk is replaced */
 	u64 sum[DK_FIELDS];
 };
 
@@ -586,8 +597,9 @@ static bool disk_is(u32 i, struct str name)
 					  host.disks[i].name + host.disks[i].n });
 }
 
-/* Returns the index of a disk in host.disks[], or host.ndisks if it is not in the table. The search
- * is fast if disks are requested in the order of diskstats. */
+/* Returns the index of a disk in host.disks[]; host.ndisks if the disk is not in the table. The
+ * search takes one step if disks are searched for in the order in which they were added, the order
+ * of diskstats. */
 static u32 disk_find(struct str name)
 {
 	u32 i = 0;
@@ -621,7 +633,8 @@ static bool disk_physical(struct str name)
 	for (size_t i = 0; i < LEN(not_physical); i++)
 		if (glob_match(str_z(not_physical[i]), name, NULL))
 			return false;
-	/* A disk with the attribute hidden is only one of several paths to another disk. */
+	/* A disk with the attribute `hidden` is not counted: it is only one of several paths to
+	 * another disk. */
 	if (number_at(roots.sys, disk_path(name, "/hidden"), &hidden) && hidden)
 		return false;
 	if (dir_open(&d, roots.sys, disk_path(name, "/slaves")) < 0)
@@ -648,10 +661,10 @@ static struct disk *disk_add(struct str name)
 	return d;
 }
 
-/* Adds the increases since the previous reading to the sums of a disk. The busy time has 32 bits in
- * every kernel, numbers of sectors have as many bits as a long. A disk that was missing in the
- * previous reading may have been replaced by another one with the same name: nothing is added
- * then. */
+/* Adds the increases of a disk's values since the previous reading to d->sum[] and, for a physical
+ * disk, to host.disks_sum[]. Busy times wrap at 32 bits in every kernel, numbers of sectors at the
+ * size of a long. Nothing is added if the previous reading did not have the disk: it may be another
+ * one with the same name. */
 static void disk_grow(struct disk *d, const u64 *now)
 {
 	for (int i = 0; i < DK_FIELDS; i++) {
@@ -724,7 +737,7 @@ struct proc {
 	bool has_io;   /* true if io[] has the values of an earlier reading */
 	/* rchar and wchar of /proc/PID/io: bytes that the process has read and written */
 	u64 io[2];
-	u64 increase[2]; /* increases of io[] since the previous reading, in bytes */
+	u64 increase[2]; /* increases of io[] in the current reading, in bytes */
 };
 
 static u32 proc_find(u32 pid, u64 start)
@@ -736,8 +749,8 @@ static u32 proc_find(u32 pid, u64 start)
 	return i;
 }
 
-/* Returns the index in host.procs[] of the process with this PID; 0 if there is none. If several
- * rows have the PID, the process that is still alive is preferred. */
+/* Returns the index in host.procs[] of a process with this PID; 0 if there is none. If several rows
+ * have the PID, returns that of the process that still runs. */
 static u32 proc_find_any(u32 pid)
 {
 	u32 found = 0;
@@ -818,11 +831,11 @@ static struct proc *proc_add(u32 pid, u64 start)
 	return &host.procs[host.nprocs];
 }
 
-/* Reads the I/O of a process (/proc/PID/io) and computes its increase. For a process that started
- * after the previous reading, all its I/O counts; for one that could not be read then, only its I/O
- * from now on. If the user may not read some processes, host.io_error becomes -EACCES, because the
- * sum is too low. Not so for root, who may read all processes except a few with more capabilities
- * than root has in a container. */
+/* Reads the I/O of a process (/proc/PID/io) and computes its increase since the previous reading.
+ * If the process has started since then, all its I/O counts; if it existed but could not be read,
+ * only I/O from now on counts. If the user may not read some processes, sets host.io_error to
+ * -EACCES, because the sum is too low; but not for root, who cannot read only a few processes,
+ * which have more capabilities than root has in a container. */
 static void proc_update(u32 pid)
 {
 	u64 start, io[2];
@@ -856,10 +869,10 @@ static void proc_update(u32 pid)
 	p->has_io = true;
 }
 
-/* Corrects the increases after the process `gone` has ended. The kernel adds its I/O to the process
- * that waited for it (wait_task_zombie() of kernel/exit.c). So the I/O of `gone` that earlier
- * readings have counted is subtracted from that process, which is taken to be the nearest living
- * ancestor with a sufficient increase. */
+/* Corrects the increases of other processes after the process `gone` has ended. The kernel adds the
+ * I/O of an ended process to the process that waited for it (wait_task_zombie() of kernel/exit.c),
+ * but earlier readings have already counted it. So it is subtracted from the nearest running
+ * ancestor whose increase is large enough: this is taken to be the process that waited. */
 static void proc_ended(const struct proc *gone)
 {
 	u32 pid = gone->parent;
@@ -899,7 +912,7 @@ static void procs_sum(void)
 	host.nprocs = n;
 }
 
-/* Calls visit() for each process in /proc, unless visit is NULL. Returns the number of
+/* Calls visit() for each process in /proc; visit NULL: only counts them. Returns the number of
  * processes. */
 static u64 procs_each(void (*visit)(u32 pid))
 {
@@ -951,14 +964,17 @@ enum method {
 	H_ZONE
 };
 
-/* A row of rows[]: a kind of counter of the host. There is one counter of this kind for each
- * instance, such as a CPU or a disk. */
+/* A row of rows[]: a kind of counter of the host. Each instance, such as a CPU or a disk, has one
+ * counter of this kind. */
 struct row {
-	/* name: name of the counter, in which the instance replaces a '*'; what: description */
+	/* name: name of the counter, with a '*' in place of the instance; what: description of the
+	 * counter */
 	const char *name, *what;
-	const char *key; /* name of the field in the file; NULL if the value is not a named field */
-	/* enum amount: less: field that is subtracted from the value; limit: field that is the
-	 * maximum of the value */
+	/* name of the field in the file from which the value comes; NULL if the value is not a
+	 * named field */
+	const char *key;
+	/* enum amount: less: field of meminfo that is subtracted from the value; limit: field of
+	 * meminfo that is the maximum of the value; M_NONE: no such field */
 	u8 less, limit;
 	u8 unit, rule, group, method, file, arg;
 };
@@ -990,8 +1006,8 @@ static long cpu_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 	return 0;
 }
 
-/* Reads a field of stat, meminfo or vmstat. If r->arg is 1, the field counts pages and is converted
- * to bytes. */
+/* Stores the field r->key of stat, meminfo or vmstat in *v. r->arg: 1 if the field is a number of
+ * pages, which is converted to bytes; else 0. */
 static long field_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 {
 	long error = field_get(r->file, str_z(r->key), v);
@@ -1005,8 +1021,8 @@ static long field_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 	return 0;
 }
 
-/* Reads a field of meminfo in bytes. Kernels before 3.14 have no MemAvailable: it is estimated as
- * MemFree + Buffers + Cached. */
+/* Stores a field of meminfo in *v, in bytes. Kernels before 3.14 have no field MemAvailable: it is
+ * estimated as MemFree + Buffers + Cached. */
 static long memory_get(struct str name, u64 *v)
 {
 	static const char parts[][8] = { "MemFree", "Buffers", "Cached" };
@@ -1039,9 +1055,8 @@ static long memory_read(const struct row *r, struct str inst, u64 *v, u64 *total
 	return 0;
 }
 
-/* Reads a value of /proc/loadavg, which is "0.52 0.41 0.38 2/1234 65432". r->arg is the index of
- * the word: 0 to 2 are the load averages, stored in 1/100; 3 is the number of threads, after the
- * slash. */
+/* Stores a value of /proc/loadavg in *v. The file is "0.52 0.41 0.38 2/1234 65432". r->arg: 0 to 2:
+ * the load average with this index, in 1/100; 3: the number of threads, after the slash. */
 static long load_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 {
 	struct str text, line, word = { 0 }, running;
@@ -1058,8 +1073,9 @@ static long load_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 	return str_cut(&word, '/', &running) && scan_u64(word, v) == word.e ? 0 : -ENOENT;
 }
 
-/* Reads the total, in us, in the line r->key ("some" or "full") of a pressure file. *total: time of
- * the reading in us. Such a line is "some avg10=0.12 avg60=0.08 avg300=0.05 total=12345678". */
+/* Stores in *v the total waiting time in us from a pressure file: from its line r->key ("some" or
+ * "full"), which is like "some avg10=0.12 avg60=0.08 avg300=0.05 total=12345678". Stores the time
+ * of the reading in us in *total. */
 static long pressure_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 {
 	struct str text, line, word;
@@ -1143,8 +1159,8 @@ static long clock_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 	return 0;
 }
 
-/* Reads a temperature (mC) or an energy (uJ) of a zone. A negative temperature is returned as its
- * two's complement. */
+/* Stores in *v the temperature of a thermal zone in 1/1000 degrees C, if negative as two's
+ * complement, or the sum of the energy of an energy zone in uJ. */
 static long zone_read(const struct row *r, struct str inst, u64 *v, u64 *total)
 {
 	const struct small_file *f = NULL;
@@ -1506,8 +1522,9 @@ static void zone_name(struct buf *b, const struct zone *z, const char *dir, cons
 	put_str(b, zone_number(z));
 }
 
-/* Lists the counters of all zones in host.zones[]. leaf: the file with the name of a zone. If an
- * earlier zone has the same name, '#' and the zone's number are appended. */
+/* Lists the counters of all zones in host.zones[]. leaf: name of the file in a zone's folder with
+ * the name of the zone. If an earlier zone has the same name, '#' and the number of the zone are
+ * appended to it. */
 static void list_zones(const struct listing *l, const char *dir, const char *leaf)
 {
 	for (u32 i = 0; i < host.nzones; i++) {
@@ -1516,8 +1533,8 @@ static void list_zones(const struct listing *l, const char *dir, const char *lea
 		struct str rest = zone_inst(z), part;
 		u32 same = 0;
 
-		/* intel-rapl:0:1 is a part of the zone intel-rapl:0, whose name is put before its
-		 * own name. */
+		/* The name of a zone such as intel-rapl:0:1 begins with that of the zone
+		 * intel-rapl:0, of which it is a part. */
 		if (str_cut(&rest, ':', &part) && str_cut(&rest, ':', &part) &&
 		    rest.p && rest.p < rest.e) {
 			outer.n = (u8)(part.e - z->inst);
@@ -1611,7 +1628,8 @@ void host_trim(void)
 }
 
 static struct host_tables host_tables = {
-	/* 4 << 20 bytes are at least the sum of all text_sources[].cap, plus TEXT_PART */
+	/* 4 MiB: enough for the sum of all text_sources[].cap, the maximum sizes of the files, plus
+	 * TEXT_PART */
 	.text_bytes = TABLE_ROW(host.text_bytes, 4 << 20, 16 << 10,
 			  "bytes of /proc"),
 	.smalls = TABLE_ROW(host.smalls, MAX_SMALL, 16, "files of one number"),

@@ -32,8 +32,8 @@ long files_note_error(long r)
 		fileio.transient++;
 		fileio.unread++;
 		fileio.error = r;
-		/* forget the name of the object of the previous error: the name of this error's
-		 * object is not known */
+		/* no name, only ": ": this function does not know the name of the object that could
+		 * not be read */
 		fileio.error_name[2] = '\0';
 	}
 	return r;
@@ -48,7 +48,7 @@ void files_note_missing(const char *name, long error)
 	put_z(&b, ": ");
 	put_z(&b, name);
 	put_z(&b, ": ");
-	if (b.full) /* the name does not fit the buffer: messages show the error without the name */
+	if (b.full) /* leave the name out of messages if it does not fit the buffer */
 		b.n = 2;
 	buf_z(&b);
 }
@@ -62,8 +62,9 @@ long open_retry(int at, const char *path, int flags)
 	return fd;
 }
 
-/* Starts the listing of a folder in *d. fd: descriptor of the open folder, which dir_close(d)
- * closes, or -errno. p: buffer of cap bytes for directory entries. Returns fd. */
+/* Starts the listing of a folder in *d. fd: descriptor of the open folder, which dir_close(d) will
+ * close; or -errno, if opening the folder failed. p: buffer of cap bytes for directory entries.
+ * Returns fd. */
 static long dir_begin(struct dir *d, long fd, char *p, size_t cap)
 {
 	fileio.calls++;
@@ -135,8 +136,8 @@ void dir_suspend(struct dir *d)
 	dir_close(d);
 }
 
-/* Reopens a folder that dir_suspend() closed, at the place that its listing had reached. False if
- * it cannot be opened any more. */
+/* Opens a folder again that dir_suspend() has closed, so that its listing continues where it
+ * stopped. False if the folder cannot be opened any more. */
 bool dir_resume(struct dir *d, int at, const char *path)
 {
 	d->fd = (int)open_retry(at, path, O_RDONLY | O_DIRECTORY);
@@ -145,11 +146,11 @@ bool dir_resume(struct dir *d, int at, const char *path)
 	return d->fd >= 0 && sys_lseek(d->fd, d->place, SEEK_SET) >= 0;
 }
 
-/* Continues to read a file at offset *n, up to cap bytes in all, and adds the number of bytes read
- * to *n. The kernel returns a seq_file of one record in one read if the buffer is large enough: if
- * a read ends after a newline and not at the end of a page, the end of the file is reached, which
- * saves one read. At the end of a page, a file of many records (diskstats, cpuinfo) may continue.
- * Returns -errno, 0 at the end, or the number of bytes of the last read. */
+/* Continues to read a file into b at offset *n, up to offset cap, and adds the number of bytes read
+ * to *n. Returns 0 at the end of the file, the number of bytes of the last read, or -errno. The
+ * kernel returns a seq_file of one record in one read if the buffer is large enough. So a read that
+ * ends after a newline, but not at the end of a page, has reached the end of the file, which saves
+ * one more read. At the end of a page, a file of many records (diskstats, cpuinfo) may continue. */
 static long slurp_more(int fd, char *b, size_t *n, size_t cap)
 {
 	long r;
@@ -165,8 +166,8 @@ static long slurp_more(int fd, char *b, size_t *n, size_t cap)
 	return r > 0 && *n % 4096 && b[*n - 1] == '\n' ? 0 : r;
 }
 
-/* Reads an open file from its start into b. Returns its length, or -errno; cap if the file is
- * larger than cap bytes. */
+/* Reads an open file from its start into b. Returns the number of bytes read, which is cap if the
+ * file has cap bytes or more; or -errno. */
 long slurp_fd(int fd, char *b, size_t cap)
 {
 	size_t n = 0;
@@ -175,8 +176,9 @@ long slurp_fd(int fd, char *b, size_t cap)
 	return r < 0 ? r : (long)n;
 }
 
-/* Reads an open file from its start into a table of bytes. Returns its length, or -errno; t->most
- * if the file is larger than the table can become, -ENOMEM if there is no memory for it. */
+/* Reads an open file from its start into a table of bytes. Returns the number of bytes read, which
+ * is t->most if the file is as large as the table can become, or larger; -ENOMEM if memory is
+ * short; or another -errno. */
 long slurp_table_fd(int fd, struct table *t)
 {
 	size_t n = 0;
@@ -203,16 +205,16 @@ long slurp(int dir, const char *path, char *b, size_t cap)
 	if (n == -ENOMEM || dir == roots.proc)
 		files_note_error(n);
 	else if (is_transient_error(n))
-		/* A transient error of a file in /sys does not increase fileio.unread, because
-		 * reading a sensor may fail with such an error. */
+		/* Do not count a transient error of a file in /sys in fileio.unread: a sensor may
+		 * return such an error. */
 		fileio.error = n;
 	sys_close((int)fd);
 	fileio.calls++;
 	return n;
 }
 
-/* Reads a file into b and sets *line to its first line, without blanks at both ends. False if the
- * file cannot be read or has no complete line. */
+/* Reads a file into b and sets *line to its first line, without blanks at both ends of the line.
+ * False if the file cannot be read, or if no newline ends its first line. */
 bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line)
 {
 	long n = slurp(dir, path, b, cap);
@@ -236,9 +238,9 @@ i64 setting_read(const char *path, i64 unknown)
 	       unknown;
 }
 
-/* permits[SEE_*]: a file in /proc/sys and its highest value at which the kernel shows data of this
- * kind to every user. From perf_allow_kernel(), perf_allow_cpu() and perf_allow_tracepoint() in
- * linux/perf_event.h, and xe_eu_stall_stream_open(). */
+/* permits[SEE_*]: a file in /proc/sys, and the highest value in it at which the kernel shows data
+ * of this kind to every user: see perf_allow_kernel(), perf_allow_cpu() and perf_allow_tracepoint()
+ * in linux/perf_event.h, and xe_eu_stall_stream_open(). */
 static const struct {
 	const char *setting;
 	i64 most;
@@ -249,9 +251,10 @@ static const struct {
 	[SEE_GPU_ADDRESSES] = { "sys/dev/xe/observation_paranoid", 0 },
 };
 
-/* Returns whether the user may see data of the kind SEE_*. If the capabilities of this process are
- * from the program's file (setcap, setuid), the user may see only what the kernel's setting shows
- * to users without capabilities; else the kernel has already checked the user. */
+/* Returns true if the user may see data of the kind `what` (SEE_*). If the capabilities of this
+ * process are from the program's file (setcap, setuid), compares the setting of permits[] with the
+ * value at which the kernel shows the data to all users. Otherwise always true: the kernel checks
+ * the user itself. */
 bool may_see(u8 what)
 {
 	return !privilege_from_file() ||
@@ -297,10 +300,10 @@ static size_t lines_in_piece(const char *p)
 	return n ? n : PIPE_BUF;
 }
 
-/* Writes all n bytes, if possible in one call of write(2). To a pipe, text is written in pieces of
- * complete lines and at most PIPE_BUF bytes: the kernel does not mix such a piece with output of
- * other processes (pipe(7)). Returns 0 or -errno; -ETIMEDOUT if writing.urgent is set and no
- * process reads. */
+/* Writes all n bytes at p to fd, if possible in one call of write(2). To a pipe, writes text in
+ * pieces that are complete lines and have at most PIPE_BUF bytes, because the kernel does not mix
+ * such a piece with output of other processes (pipe(7)). Returns 0 or -errno; -ETIMEDOUT if
+ * writing.urgent is set and no process reads from the pipe. */
 long write_all(int fd, const char *p, size_t n)
 {
 	const bool binary = (HAS(timeline) || HAS(capture)) && writing.binary;
@@ -313,7 +316,8 @@ long write_all(int fd, const char *p, size_t n)
 
 		if (r == -EINTR)
 			continue;
-		/* fd is full, and another process that has it open has set O_NONBLOCK: wait here */
+		/* The pipe or terminal fd is full, and does not block, because a process that has
+		 * it open, too, has set O_NONBLOCK: wait until a write is possible. */
 		if (r == -EAGAIN) {
 			struct pollfd full = { .fd = fd, .events = POLLOUT };
 

@@ -7,8 +7,9 @@
 
 /* --- sources/os/tables.c: tables that grow ---------------------------------------------------- */
 
-/* A table of rows of one type that grows as rows are used. Its owner has a pointer to the rows,
- * which is NULL before the first row is used. New rows are filled with zeros. */
+/* A table of rows of one type, whose memory grows with the number of rows in use. The owner of the
+ * table has a pointer to the rows, which is NULL before the first row is used. New rows are filled
+ * with zeros. */
 struct table {
 	void *rows;          /* address of the owner's variable that points to the rows */
 	const char *name;    /* noun that messages use for the rows, for example "clients" */
@@ -16,15 +17,15 @@ struct table {
 	/* Size of the table's first growth step, in pages of 4 KiB. Each later step adds half of
 	 * the table's size. */
 	u32 first : 10;
-	/* true after the first use of the table, which reserves its address space, if any is
-	 * left */
+	/* true after the first use of the table; this use reserves address space for the table if
+	 * there is any */
 	u32 begun : 1;
-	/* true if the table can have fewer rows than its owner asked for, because address space was
-	 * short */
+	/* true if the table has fewer rows (most) than its owner asked for, because address space
+	 * was short */
 	u32 cut : 1;
 	u32 most; /* maximum number of rows; the first use reduces it if address space is short */
 	u32 ready;           /* number of rows that have memory and may be used now */
-	/* number of failed attempts to add a row since table_full() last returned this table */
+	/* number of rows that could not be added since table_full() last returned this table */
 	u32 dropped;
 };
 
@@ -56,14 +57,14 @@ bool table_has(struct table *t, size_t row);
 /* Makes all rows of a table usable, or as many as memory allows. Returns the number of usable rows.
  * For a table that is passed to a function as one buffer. */
 size_t table_all(struct table *t);
-/* True after a table could not grow because memory or address space was short. Then an object that
- * is not found in a table may exist nevertheless: the table may have had no room for it. */
+/* True if a table could once not grow, because memory or address space was short. An object that is
+ * not found in a table may then exist nevertheless. */
 extern bool tables_short;
 /* Returns a table that has dropped rows since this function last returned it, and stores their
  * number in *dropped; NULL if there is no such table. */
 const struct table *table_full(u32 *dropped);
-/* Returns an empty buffer for text in the memory of a table of bytes, as large as the table may
- * become, or as memory allows. */
+/* Returns an empty buffer for text in the memory of a table of bytes. The buffer has the maximum
+ * size of the table, or less if memory is short. */
 struct buf table_buf(struct table *t);
 
 /* --- sources/os/privilege.c: Linux capabilities that the user does not have ------------------- */
@@ -73,7 +74,7 @@ enum {
 	MAY_WRITE = 2,   /* right to write files and folders of other users */
 	MAY_PTRACE = 4,  /* right to read the files in /proc of other users' processes */
 	MAY_PERF = 8,    /* right to count any perf event in any process */
-	MAY_SYMBOLS = 16, /* right to read addresses of kernel symbols */
+	MAY_SYMBOLS = 16, /* right to read the addresses of kernel symbols */
 	MAY_KILL = 32,   /* right to send signals to any process */
 	MAY_BPF = 64, /* right to load a BPF program that lists the descriptors of all processes */
 };
@@ -90,8 +91,8 @@ const char *privilege_getenv(const char *name);
 
 /* --- sources/os/sandbox.c: seccomp filter and Landlock rules of this process ------------------ */
 
-/* Groups of system calls that the seccomp filter can allow. Each command of gpustat needs one or
- * more of them. */
+/* Groups of system calls that the seccomp filter can allow (CALLS_*). Each command of gpustat names
+ * the groups that it needs. */
 enum {
 	CALLS_FILES = 1,     /* system calls that find and read files */
 	CALLS_REPLACE = 2,   /* system calls that create a file, and rename it over another one */
@@ -113,8 +114,9 @@ enum {
 struct sandbox {
 	/* 0: the seccomp filter is in force; -ECANCELED: no filter was requested; else -errno */
 	long filter;
-	/* version of the kernel's Landlock ABI if Landlock rules are in force, else -errno;
-	 * -ECANCELED: no rules were requested, or they were dropped on purpose */
+	/* version of the kernel's Landlock ABI if Landlock rules are in force, or will be after
+	 * sandbox_enter(); -ECANCELED: no rules were requested, or they were dropped on purpose;
+	 * else -errno */
 	long landlock;
 };
 extern struct sandbox sandbox;
@@ -139,45 +141,49 @@ extern struct roots {
 extern struct fileio {
 	long limit;          /* maximum number of open descriptors of this process */
 	u32 calls; /* number of system calls for folders and small files so far, modulo 2^32 */
-	/* number of open descriptors of folders, and of fdinfo files that stay open */
+	/* number of descriptors of folders that are open, and of fdinfo files that stay open */
 	i32 open_fds;
-	/* number of transient errors (is_transient_error()) so far: errors after which the object
-	 * of the failed system call may exist nevertheless */
+	/* number of transient errors so far (is_transient_error()): after such an error, the file
+	 * or other object that could not be read may exist nevertheless */
 	u32 transient;
 	/* number of files and other objects that this run could not read; some of them are also
 	 * counted in registry.dropped */
 	u32 unread;
-	/* text that precedes an error in messages: the name of the object that was last counted as
-	 * unread, as in ": stat: "; ": " if no name is known */
+	/* text that messages show before the error: ": NAME: ", the name of the object that was
+	 * last counted as unread, for example ": stat: "; ": " if the name is not known */
 	char error_name[80];
 	long error;          /* error (-errno) of the last object that could not be read; 0: none */
 } fileio;
-/* True if r is a transient error (-errno), after which it is unknown whether the object exists: no
- * descriptor or memory was left, a signal came, or an I/O error occurred. */
+/* True if r is -errno of a transient error, after which it is unknown whether the object to be read
+ * exists: no descriptor or memory was left, a signal came, or an I/O error occurred. */
 bool is_transient_error(long r);
-/* Counts an object, for example a file, that this run leaves out because reading it failed with
- * error (-errno). */
+/* Counts an object, for example the file `name`, as unread: this run leaves it out, because reading
+ * it failed with `error` (-errno). */
 void files_note_missing(const char *name, long error);
-long files_note_error(long r); /* counts the error r if it is transient (-errno); returns r */
+long files_note_error(long r); /* counts r as a transient error if it is one (-errno); returns r */
 
 /* A folder whose names are being listed. */
 struct dir {
 	int fd;
-	/* number of bytes of directory entries in the buffer p; 0: at the end of the folder;
-	 * -errno: the folder can no longer be read */
+	/* number of bytes in the buffer p that directory entries use; 0: the end of the folder was
+	 * reached; -errno: the folder can no longer be read */
 	int n;
 	int at; /* offset in the buffer p of the next directory entry */
 	char *p;
 	size_t cap;
-	i64 place; /* file offset at which dir_resume() continues, while the folder is closed */
-	/* buffer for directory entries, unless dir_open_in() got another one */
+	/* position in the folder at which dir_resume() continues the listing while the folder is
+	 * closed */
+	i64 place;
+	/* buffer for directory entries (p points to it), unless dir_open_in() was called with
+	 * another buffer */
 	_Alignas(8) char b[2048];
 };
 
 /* openat(2), repeated if a signal interrupts it */
 long open_retry(int at, const char *path, int flags);
 long dir_open(struct dir *d, int at, const char *path);
-/* Starts a listing of the open folder fd. If fd is -errno, counts and returns this error. */
+/* Starts a listing of an open folder, whose descriptor fd dir_close() will close. fd may be -errno:
+ * counts and returns this error then. */
 long dir_adopt(struct dir *d, long fd);
 void dir_suspend(struct dir *d);
 bool dir_resume(struct dir *d, int at, const char *path);
@@ -192,17 +198,17 @@ long slurp_fd(int fd, char *b, size_t cap);
 long slurp_table_fd(int fd, struct table *t);
 i64 setting_read(const char *path, i64 unknown);
 
-/* Kinds of data that gpustat can read if its program file has capabilities, although its user may
- * not: addresses of the kernel; addresses, modules and paths of other users' tasks; fields of
- * tracepoints; addresses of programs on the GPU, those of all users. */
+/* Kinds of data that a gpustat whose file has capabilities can read, although its user may not. In
+ * the order of the constants: kernel addresses; addresses, modules and paths of tasks of other
+ * users; fields of tracepoints; addresses in programs on the GPU, those of all users. */
 enum see { SEE_KERNEL_ADDRESSES, SEE_OTHERS_ADDRESSES, SEE_TRACEPOINT_FIELDS, SEE_GPU_ADDRESSES };
 bool may_see(u8 what);
 bool slurp_line(int dir, const char *path, char *b, size_t cap, struct str *line);
 enum { TASK_PATH = 32 };
 void task_path(char path[TASK_PATH], u32 id, const char *leaf);
-/* signals that end a run of gpustat; it prints the results so far */
+/* signals that end a run of gpustat, which then prints the results so far */
 extern const int stop_signals[3];
-/* Settings of write_all(), which writes output. */
+/* Settings of write_all(), which writes all output. */
 extern struct writing {
 	/* true after a signal has stopped the run: write_all() waits at most 2 s for a reader */
 	volatile bool urgent;
@@ -214,7 +220,8 @@ long write_all(int fd, const char *p, size_t n);
 /* Lock of gpustat's libraries: each library call that uses tables holds it, so that only one thread
  * at a time uses the tables. */
 extern int lib_lock;
-/* opens /proc and /sys as the root folders `roots`, unless --proc or --sys has set them */
+/* opens /proc and /sys as root folders (struct roots), each unless the option --proc or --sys has
+ * set it */
 long roots_open(void);
 
 /* --- sources/os/trace.c: tracing of the files that this run reads (optional) ------------------ */
@@ -223,23 +230,25 @@ long roots_open(void);
  * it is a folder that was opened; it exists, but access was refused. */
 enum traced { TRACED_THERE, TRACED_FILE, TRACED_FOLDER, TRACED_DENIED };
 
-/* Functions that trace.c calls for each file below the --proc and --sys roots that the program
- * finds or reads. path: number of the file's path, for trace_path(). The path begins with "proc/"
- * or "sys/"; symbolic links in it are not resolved. While one of these functions runs, nothing is
- * traced. */
+/* Functions that trace.c calls for each file below the --proc and --sys roots that gpustat finds or
+ * reads. path: number of the file's path, for trace_path(); the path begins with "proc/" or "sys/",
+ * and its symbolic links are not resolved. While one of these functions runs, it may use files
+ * itself: these are not traced. */
 struct tracer {
-	/* returns true if the program may open the file; false: its open(2) fails with -ENOENT */
+	/* returns true if gpustat may open the file; if false, gpustat's open(2) fails with
+	 * -ENOENT */
 	bool (*may_open)(u32 path);
 	void (*found)(u32 path, enum traced what);
-	/* called for a character device that the program has found; rdev: its major and minor
-	 * number */
+	/* called for each character device that gpustat has found; rdev: major and minor number of
+	 * the device */
 	void (*node)(u32 path, const u32 rdev[2]);
-	/* returns true if the program's first read of the file must return the whole file */
+	/* returns true if the first read of the file has to return the whole file, so that
+	 * content() gets it at once */
 	bool (*whole)(u32 path);
-	/* content: called with the n bytes in b that the program has read from the file, at offset
-	 * `at` or, if that is UINT64_MAX, where the previous read ended. link: called with the
-	 * target of a symbolic link. n is -errno if the read failed. Both may change the bytes, and
-	 * return the new length, at most cap, or -errno. */
+	/* content: called with the n bytes in b that gpustat has read from the file. at: offset of
+	 * the first byte; UINT64_MAX: where the previous read ended. link: called with the target
+	 * of a symbolic link. n is -errno if reading failed. Both functions may change the bytes in
+	 * b, and return the new number of bytes, at most cap, or -errno. */
 	long (*content)(u32 path, char *b, long n, size_t cap, u64 at);
 	long (*link)(u32 path, char *b, long n, size_t cap);
 };
@@ -247,8 +256,8 @@ struct tracer {
 enum { TRACE_PATHS = 1 << 17 };
 
 extern const struct tracer *tracer; /* the tracer in use; NULL: nothing is traced */
-/* Returns the number of a path in the table of traced paths, and adds the path if it is new. 0 if
- * the table is full. */
+/* Returns the number of a path in the table of traced paths, and adds the path if it is new.
+ * Returns 0 if the table is full. */
 u32 trace_number(struct str path);
 struct str trace_path(u32 number); /* returns the traced path that has this number */
 extern u32 ntraced; /* number of traced paths; their numbers are 1 to ntraced */
@@ -258,8 +267,10 @@ extern u32 ntraced; /* number of traced paths; their numbers are 1 to ntraced */
 /* A file that is being replaced: its new content goes to a temporary file in the same folder, which
  * is then renamed. */
 struct replacement {
-	int dir, fd; /* descriptor of the file's folder; descriptor of the temporary file, or -1 */
-	const char *base; /* name of the file to replace, without its folder */
+	/* dir: descriptor of the file's folder; fd: descriptor of the temporary file; each is -1 if
+	 * it is not open */
+	int dir, fd;
+	const char *base; /* name of the file that is replaced, without the folder */
 	char name[256];   /* name of the temporary file */
 };
 
@@ -274,18 +285,20 @@ long replace_finish(struct replacement *f, long r);
 /* --- sources/os/process.c: the child process that runs a command; signals and waits ----------- */
 
 struct pollfd;
-/* descriptor that becomes readable when a stop signal (SIGINT, SIGTERM, SIGHUP) comes; -1: none */
+/* Descriptor that becomes readable when a stop signal (SIGINT, SIGTERM, SIGHUP) comes; -1: there is
+ * none, because gpustat runs a command or tasks_catch() was not called. */
 extern i32 tasks_wake;
 
-/* Raises the limit on open descriptors of this process, but not of the command that it starts. */
+/* Raises the limit on open descriptors of this process; the command that gpustat starts gets the
+ * old limit. */
 void files_raise(void);
 void tasks_catch(bool command);
 long tasks_wait(struct pollfd *fds, size_t n, i64 until);
 int tasks_signal(void);
 i32 tasks_overflow(void);
 i64 next_due(i64 start, i64 due, i64 step);
-/* True if a helper process forks and signals the command's process in every repetition, so that
- * this process can drop the right to fork and to send signals. */
+/* True if a helper process starts the command and sends signals to it in every repetition. This
+ * process may then drop the rights to fork and to send signals. */
 extern bool child_forker;
 void child_hooks(char **argv, const char *before, const char *after);
 int child_hook(bool after);

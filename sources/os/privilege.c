@@ -47,8 +47,8 @@ static u64 caps_mask(u8 may)
 	return set;
 }
 
-/* Ends the program, because a capability could not be dropped: it would apply to the next path that
- * is opened, which the user may have chosen. */
+/* Ends the program if capabilities could not be dropped: otherwise they would also be used for the
+ * next path that is opened, which the user may have chosen. */
 _Noreturn static void exit_unsafe(void)
 {
 	static const char why[] = "gpustat: capabilities cannot be dropped\n";
@@ -65,8 +65,8 @@ static struct {
 	u8 raised; /* rights (MAY_*) whose capabilities are in the effective set now */
 } privs;
 
-/* Restores the effective capabilities to what they were before privilege_raise(), which returned
- * `was`. */
+/* Sets the effective capabilities to those of the rights `was`, the result of privilege_raise():
+ * this undoes that call. */
 void privilege_lower(u8 was)
 {
 	bool less = (privs.raised & ~was) != 0;
@@ -81,9 +81,9 @@ void privilege_lower(u8 was)
 		exit_unsafe();
 }
 
-/* Adds the capabilities of these rights (MAY_*) to the effective set, as far as the process has
- * them, for the files that are opened until privilege_lower(). Returns the previous rights, the
- * argument of privilege_lower(). */
+/* Adds the capabilities of the rights `may` (MAY_*) to the effective set, as far as the process has
+ * them, so that files can be opened with them. Returns the rights before the call, the argument of
+ * privilege_lower(). */
 u8 privilege_raise(u8 may)
 {
 	u8 was = privs.raised;
@@ -93,8 +93,8 @@ u8 privilege_raise(u8 may)
 }
 
 /* Permanently drops all capabilities except those of the rights `may` (MAY_*). Returns 0 or -errno.
- * If the capabilities are from the program's file, the inheritable set is the user's own and is
- * kept for the command that gpustat starts; else it is cleared. */
+ * If the capabilities are from the program's file (setcap, setuid), the inheritable set belongs to
+ * the user and is kept for the command that gpustat starts; otherwise it is cleared. */
 long privilege_keep(u8 may)
 {
 	bool less = false;
@@ -129,11 +129,12 @@ void privilege_drop(u8 may, u8 others)
 		exit_unsafe();
 }
 
-/* Drops the capabilities that the command of gpustat does not need. It needs those of the rights
- * `may` (MAY_*) if the capabilities are from the program's file (setcap, setuid), else those of the
- * rights `here`. starts: the command executes a program that the user named, which inherits
- * capabilities that are not from gpustat's file: then these are kept until privilege_keep().
- * Returns 0, or -errno if capabilities that the user does not have could not be dropped. */
+/* Drops the capabilities that a command of gpustat does not need. If the capabilities are from
+ * gpustat's file (setcap, setuid), it needs those of the rights `may` (MAY_*), otherwise those of
+ * the rights `here`. starts: true if the command executes a program that the user named: this
+ * program must inherit capabilities that are not from gpustat's file, so they are kept until
+ * privilege_keep(). Returns 0, or -errno if capabilities from gpustat's file could not be
+ * dropped. */
 long privilege_begin(u8 may, u8 here, bool starts)
 {
 	u32 uid = (u32)getauxval(AT_UID);
@@ -148,8 +149,8 @@ long privilege_begin(u8 may, u8 here, bool starts)
 	return privs.secured ? r : 0;
 }
 
-/* Drops all capabilities that are from the program's file. For the child process that executes a
- * command of the user. */
+/* Drops all capabilities that are from gpustat's file. Called in the child process before it
+ * executes a command of the user. */
 void privilege_end(void)
 {
 	if (privs.secured)
@@ -163,7 +164,8 @@ bool privilege_from_file(void)
 	return privs.secured;
 }
 
-/* Returns whether this process may raise any capability of the rights `may` (MAY_*). */
+/* Returns true if this process has at least one capability of the rights `may` (MAY_*), which
+ * privilege_raise() can make effective. */
 bool privilege_has(u8 may)
 {
 	u64 set = caps_mask(may);
@@ -171,10 +173,10 @@ bool privilege_has(u8 may)
 	return privs.caps[0].permitted & (u32)set || privs.caps[1].permitted & (u32)(set >> 32);
 }
 
-/* Returns the environment variable `name`, which is a path; NULL if it is not set. If gpustat has
- * its capabilities from its own file, it opens paths with the user's rights, so that the variable
- * is safe to use. A program that uses gpustat as a library opens paths with its own rights: there,
- * secure_getenv(3) ignores the variable if the program runs setuid or with file capabilities. */
+/* Returns the environment variable `name`, which is a path; NULL if it is not set. If gpustat's own
+ * file has capabilities, gpustat opens paths with the user's rights, so any path is safe. A program
+ * that uses gpustat as a library opens paths with the program's rights: secure_getenv(3) then
+ * ignores the variable if the program runs setuid or with file capabilities. */
 const char *privilege_getenv(const char *name)
 {
 	return privs.secured ? getenv(name) : secure_getenv(name);

@@ -4,36 +4,36 @@
 #include "gpustat/perf.h"
 #include "sys.h"
 
-/* signal that the kernel sends when a perf event overflows. It is a real-time signal: these are
- * queued, and each one carries the event's descriptor. */
+/* Signal that the kernel sends when a perf event overflows. Real-time signals such as this one are
+ * queued, and each carries the descriptor of the event. */
 enum { SIG_OVERFLOW = 40 };
 
 /* signals that are blocked except while tasks_wait() waits */
 static const int wait_signals[] = { SIGCHLD, SIG_OVERFLOW };
-/* Values of task.child, the PID of the command's process, that are not PIDs. NO_CHILD_YET: no
- * process was started; ENDED: the process has ended; IN_CHILD: this is the child process itself,
- * before its exec. */
+/* Values of task.child that are not PIDs. NO_CHILD_YET: the command was not started yet; ENDED: the
+ * process of the command has ended; IN_CHILD: this is the child process itself, before its exec. */
 enum { NO_CHILD_YET = 0, ENDED = -1, IN_CHILD = INT32_MIN };
 /* Indexes of the descriptors in gate[]: ends of the two pipes between this process and its
  * child. */
 enum { CHILD_READS, PARENT_WRITES, PARENT_READS, CHILD_WRITES };
-/* Two pipes between this process and its child: through the first, the parent lets the child
- * execute the command; through the second, the child reports why its exec failed. Pipes, because
- * every kernel has them: sockets need CONFIG_NET, an eventfd CONFIG_EVENTFD. CHILD_READS stays open
- * in the parent, because a write to a child that has died must not raise SIGPIPE. */
+/* Two pipes between this process and its child. Through the first one, the parent lets the child
+ * execute the command; through the second one, the child reports why its exec failed. Sockets or an
+ * eventfd are not used, because some kernels lack them (CONFIG_NET, CONFIG_EVENTFD). The parent
+ * keeps CHILD_READS open, because otherwise writing to a child that has died would raise
+ * SIGPIPE. */
 static int gate[4] = { -1, -1, -1, -1 };
-/* true: what this process writes to its pipe in gate[] is read by the helper process
- * (forker_main()), not by the child */
+/* true if the helper process (forker_main()), and not the child, reads what this process writes to
+ * its pipe in gate[] */
 bool child_forker;
-/* Bytes that the parent writes to its pipe in gate[]. GO: execute the command. BEFORE, AFTER: run
- * the shell command that is set for before or after each run. NEXT: fork the next child. Other
- * values are numbers of signals to send. */
+/* Bytes that the parent writes to the first pipe in gate[]. GO: execute the command. BEFORE, AFTER:
+ * run the shell command task.before or task.after. NEXT: fork the process of the next repetition.
+ * All other values are numbers of signals to send. */
 enum { GO = 0, BEFORE = 253, AFTER, NEXT };
-/* Pipe to which the handler of stop signals writes a byte, so that a wait in poll(2) ends. */
+/* Pipe that ends a wait in poll(2): the handler of stop signals writes a byte to it. */
 static int wake[2] = { -1, -1 };
-/* The read end of the pipe `wake`, which is polled together with other descriptors: a stop signal
- * that comes just before a wait makes it readable, which ends the wait. -1 if gpustat runs a
- * command. */
+/* Read end of the pipe `wake`, to be polled together with other descriptors: it is readable after a
+ * stop signal, even after one that came just before the wait. -1 if gpustat runs a command, or
+ * before tasks_catch(). */
 i32 tasks_wake = -1;
 
 /* --- waits ------------------------------------------------------------------------------------ */
@@ -55,17 +55,18 @@ static struct {
 	 * ignored */
 	bool sigchld_ignored;
 	volatile sig_atomic_t signalled, nsignals;
-	/* shell commands that are run before and after each run of the command, or NULL */
+	/* before, after: shell commands that are run before and after each run of the command;
+	 * NULL: none */
 	const char *before, *after;
 	/* PID of the child process of the command, or NO_CHILD_YET, ENDED or IN_CHILD; -errno if it
 	 * could not be started */
 	i32 child;
-	/* Descriptors of perf events that have overflowed, and that tasks_overflow() has not
-	 * returned yet. */
+	/* Descriptors of perf events that have overflowed; tasks_overflow() removes and returns
+	 * them one by one. */
 	volatile i32 overflowed[64];
 	volatile u32 noverflowed;
-	/* limit on open descriptors before files_raise() raised it, for the command; all 0: it was
-	 * not raised */
+	/* limit on open descriptors that files_raise() has replaced, to be restored for the
+	 * command; all 0: the limit was not raised */
 	struct sys_limit old_limit;
 	struct rusage usage; /* resource usage of the child that child_ended() waited for */
 } task;
@@ -80,15 +81,14 @@ static void child_signal(int sig)
 		return;
 	}
 	sys_kill(task.child, sig);
-	/* SIGCONT continues the process if it is stopped; otherwise it could not act on the
-	 * signal. */
+	/* Also send SIGCONT: if the process is stopped, it handles the signal only after it
+	 * continues. */
 	sys_kill(task.child, SIGCONT);
 }
 
-/* Handler of the stop signals SIGINT, SIGTERM and SIGHUP. A signal that another process sent to
- * this one (si_code <= 0) is passed on to the command; a signal from the terminal has reached the
- * command already. The second stop signal restores the default actions, so that the third one ends
- * this process. */
+/* Handler of the stop signals SIGINT, SIGTERM and SIGHUP. Passes a signal that a process sent
+ * (si_code <= 0) on to the command; a signal from the terminal reaches the command by itself. The
+ * second stop signal sets the default actions, so that the third one ends this process. */
 static void on_stop(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
@@ -117,10 +117,10 @@ static void on_overflow(int sig, siginfo_t *info, void *context)
 		task.overflowed[task.noverflowed++] = info->si_fd;
 }
 
-/* Installs the signal handlers. command: true if gpustat runs a command. From then on SIGCHLD and
- * the signals of event overflows are delivered only in tasks_wait(), so that none is missed. Stop
- * signals that were ignored at the start (nohup) stay ignored in this process and in the
- * command. */
+/* Installs the signal handlers. command: true if gpustat runs a command. After this call, SIGCHLD
+ * and the signals of event overflows are delivered only while tasks_wait() waits, so that none is
+ * missed. A stop signal that was ignored when gpustat started (nohup) stays ignored in gpustat and
+ * in the command. */
 void tasks_catch(bool command)
 {
 	sys_block(wait_signals, LEN(wait_signals), &task.command_mask);
@@ -143,7 +143,7 @@ long tasks_wait(struct pollfd *fds, size_t n, i64 until)
 	return sys_poll_until(fds, n, until, &task.wait_mask);
 }
 
-/* Returns the signal that ends the run, or 0. */
+/* Returns the last stop signal that has come; 0: none, the run continues. */
 int tasks_signal(void)
 {
 	return task.signalled;
@@ -156,15 +156,16 @@ i32 tasks_overflow(void)
 	return task.noverflowed ? task.overflowed[--task.noverflowed] : -1;
 }
 
-/* Returns the time of the next sample in ns: start plus a multiple of step, not in the past. due:
- * the time at which the present sample was due. */
+/* Returns the time of the next sample in ns (CLOCK_MONOTONIC): start plus a multiple of step, and
+ * not in the past. due: time at which the present sample was due. */
 i64 next_due(i64 start, i64 due, i64 step)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);
 
 	due += step;
 	if (due < now + step / 2)
-		/* skip samples that were due in the past or are due in less than half a step */
+		/* skip samples that were due in the past, or that are due in less than half a
+		 * step */
 		due = start + (now - start + step + step / 2) / step * step;
 	return due;
 }
@@ -209,9 +210,9 @@ static void child_prepare(void)
 		sys_signal_persistent(SIGCHLD, SIG_IGN);
 }
 
-/* Main function of the child process: executes the command once the parent allows it. A stop signal
- * that comes before the exec ends the child with exit status 128 + signal, because on_stop() is
- * still its handler. */
+/* Main function of the child process: executes the command when the parent allows it. Before the
+ * exec, on_stop() is still the handler of stop signals: such a signal ends the child with the exit
+ * status 128 + signal. */
 _Noreturn static void child_main(char **argv)
 {
 	u8 what;
@@ -255,12 +256,12 @@ static i32 hook_run(const char *text)
 				     WEXITSTATUS(status));
 }
 
-/* Main function of the helper process of a repeated command. It forks the process of each
- * repetition, because the parent may have dropped the right to fork; with CLONE_PARENT these
- * processes are children of the parent. With CLONE_VFORK the helper continues when the child has
- * executed the command or has ended: until then the child, not the helper, reads what the parent
- * writes. The helper sends signals to the child's pidfd: once the parent has waited for the child,
- * another process may have its pid. */
+/* Main function of the helper process of a repeated command. The helper forks the process of each
+ * repetition, because the parent may have dropped the right to fork. CLONE_PARENT makes these
+ * processes children of the parent. CLONE_VFORK stops the helper until the child has executed the
+ * command or has ended: until then the child, not the helper, reads what the parent writes. The
+ * helper sends signals to the pidfd of the child, because another process may get the child's pid
+ * after the parent has waited for the child. */
 _Noreturn static void forker_main(char **argv)
 {
 	i32 pid = 0, pidfd = -1;
@@ -300,9 +301,9 @@ static void gate_close_all(void)
 		gate_close(i);
 }
 
-/* Returns the next number that the child or the helper process writes to its pipe to this process;
- * 0 if there are no more. After an error, later numbers could not be assigned to a child: then the
- * pipe that the helper process reads is closed, which makes it exit. */
+/* Returns the next number that the child or the helper process has written to this process; 0 if
+ * the pipe is at its end. The helper process is then ended by closing the pipe from which it reads,
+ * because a later number could not be assigned to a child. */
 static i32 gate_receive(void)
 {
 	i32 what = 0;
@@ -316,8 +317,8 @@ static i32 gate_receive(void)
 	return what;
 }
 
-/* Opens the two pipes between this process and a new child, and forks the child, which calls
- * run(argv). Returns its pid, or -errno. */
+/* Opens the pipes gate[] between this process and a new child, and forks the child, which calls
+ * run(argv). Returns the pid of the child, or -errno. */
 static long gate_open(void (*run)(char **), char **argv)
 {
 	long pid;
@@ -329,8 +330,8 @@ static long gate_open(void (*run)(char **), char **argv)
 	if (pid >= 0)
 		pid = sys_fork(0, NULL);
 	if (pid == 0) {
-		/* Close the child's copy of the write end of its pipe: when the parent ends, the
-		 * child then reads the end of the file. */
+		/* Close this write end in the child, so that the child reads the end of the file
+		 * when the parent ends. */
 		gate_close(PARENT_WRITES);
 		run(argv);
 	}
@@ -341,7 +342,7 @@ static long gate_open(void (*run)(char **), char **argv)
 }
 
 /* Sets the shell commands that child_hook() runs before and after each run of the command; NULL:
- * none. Starts the helper process, which executes them. */
+ * none. Starts the helper process, which will run the shell commands and the command argv. */
 void child_hooks(char **argv, const char *before, const char *after)
 {
 	task.before = before;
@@ -349,8 +350,9 @@ void child_hooks(char **argv, const char *before, const char *after)
 	child_forker = gate_open(forker_main, argv) > 0;
 }
 
-/* Runs the shell command that is set for before the command, or for after it, and waits for its
- * end. Returns its exit code, 0 if none is set, or -errno. */
+/* Runs the shell command that child_hooks() has set to be run after (after is true) or before the
+ * command, and waits for its end. Returns the exit code of the shell command, 0 if none is set, or
+ * -errno. */
 int child_hook(bool after)
 {
 	i32 r = -EPIPE;
@@ -364,10 +366,10 @@ int child_hook(bool after)
 	return r > 0 ? r - 1 : r < 0 ? r : -EPIPE;
 }
 
-/* Forks the process that will execute argv; it waits for child_release() or child_abort(). Returns
- * its pid, or -errno. repeats: true if the command will be started again: a helper process forks
- * it. If the helper cannot create children of this process, as under some emulators, this process
- * forks them itself. */
+/* Forks the process that executes argv as soon as child_release() is called; child_abort() ends it
+ * without that. Returns the pid of the process, or -errno. repeats: true if the command will be
+ * started again: a helper process then forks each process. If the helper cannot create children of
+ * this process, as under some emulators, this process forks each process itself. */
 long child_start(char **argv, bool repeats)
 {
 	long pid = -EPIPE;
@@ -394,10 +396,10 @@ void tasks_notify(i32 fd)
 	sys_set_flags(fd, O_ASYNC, 0);
 }
 
-/* Lets the child execute its command. If a stop signal has come, ends the child with that signal
- * instead, because the signal may have come before there was a child to pass it on to. Returns 0,
- * or -errno if the command was not executed. A child that died earlier is reported by
- * child_ended(). */
+/* Lets the child execute its command. If a stop signal has come, makes the child exit with the
+ * status 128 + signal instead: when the signal came, there may have been no child yet to pass it on
+ * to. Returns 0, or -errno if the child could not be reached; a child that has died is not an
+ * error, because child_ended() reports it. */
 long child_release(void)
 {
 	long r = gate_send((u8)task.signalled);
@@ -416,8 +418,8 @@ void child_abort(void)
 		gate_close(PARENT_WRITES);
 }
 
-/* Returns whether the child has ended. *status: its wait status, or -errno if its status is
- * unknown. */
+/* Returns true if the child has ended. Stores its wait status in *status, or -errno if the status
+ * is unknown. */
 bool child_ended(int *status)
 {
 	long r = 0;
@@ -432,8 +434,8 @@ bool child_ended(int *status)
 	return true;
 }
 
-/* Like child_ended(), but also waits for all other children that have ended. For a subreaper, whose
- * children are also the processes that the command or its children left behind. */
+/* Like child_ended(), but also waits for all other children that have ended: if this process is a
+ * subreaper, processes that the command or its children have left behind become its children. */
 bool children_ended(int *status)
 {
 	int other;
@@ -462,13 +464,14 @@ void child_times(u64 *user, u64 *system)
 	*system = time_ns(task.usage.ru_stime);
 }
 
-/* Ends the command with a signal: SIGKILL if at_once is true, else SIGTERM. */
+/* Ends the command by a signal: SIGKILL if at_once is true, otherwise SIGTERM. */
 void child_stop(bool at_once)
 {
 	child_signal(at_once ? SIGKILL : SIGTERM);
 }
 
-/* Returns 0 if the child, which must have ended, executed its command; else -errno of its exec. */
+/* Returns 0 if the child has executed its command, otherwise -errno of its exec. The child must
+ * have ended. */
 long child_failure(void)
 {
 	i32 err = 0, next;

@@ -7,18 +7,19 @@
 #include <limits.h>
 
 enum {
-	/* maximum number of bytes of a file's name that the name of its temporary file contains, so
-	 * that the latter has at most NAME_MAX bytes */
+	/* maximum number of bytes of a file's name in the name of its temporary file,
+	 * .NAME.PID.TIME, which must not be longer than NAME_MAX */
 	NAME_BYTES = 200,
 	MAX_LINKS = 40,   /* maximum number of symbolic links in a path, the same as in Linux */
-	/* uid that a user namespace shows for a user who has no uid in it: the default of
-	 * kernel.overflowuid */
+	/* uid that stat(2) returns in a user namespace for all users without a uid in this
+	 * namespace: the default of kernel.overflowuid */
 	NOBODY = 65534,
 };
-#define MAX_AGE UINT64_C(60000000000) /* time in ns: younger temporary files are not removed */
+/* minimum age in ns of a temporary file that is removed as a leftover of a killed process */
+#define MAX_AGE UINT64_C(60000000000)
 
-/* The signal mask before replace_open(), which blocks all signals while the temporary file exists,
- * so that no signal ends the process and leaves the file behind. */
+/* The signal mask to restore: replace_open() blocks all signals while the temporary file exists, so
+ * that no signal ends the process before the file is renamed or removed. */
 static sigset_t old_mask;
 
 /* Sets dir to the folder of a path; "." if the path has no slash. The path must be shorter than
@@ -32,11 +33,11 @@ static void folder_of(const char *path, char dir[PATH_MAX])
 	dir[n ? n : 1] = '\0';
 }
 
-/* Returns 1 if the folder of a path is shared, like /tmp: all users may write to it, and no user
- * may remove files of others. Else 0, or -errno. Sets dir to the folder and *in to its stat(2). In
- * a shared folder, gpustat follows only links, and writes only to files, of this user or of the
- * folder's owner, so that no other user can have put them there. Linux does the same if
- * fs.protected_symlinks, protected_regular and protected_fifos are 1. */
+/* Stores the folder of a path in dir, and its stat(2) in *in. Returns 1 if the folder is shared,
+ * like /tmp: all users may write to it, and none may remove files of others; 0 if not; or -errno.
+ * In a shared folder, gpustat follows only those links, and writes only those files, that belong to
+ * this user or to the folder's owner, because another user may have created all others. Linux does
+ * the same if fs.protected_symlinks, protected_regular and protected_fifos are 1. */
 static long folder_check(const char *path, char dir[PATH_MAX], struct stat *in)
 {
 	static const u32 shared = S_ISVTX | S_IWOTH;
@@ -47,16 +48,17 @@ static long folder_check(const char *path, char dir[PATH_MAX], struct stat *in)
 	return r < 0 ? r : (in->st_mode & shared) == shared;
 }
 
-/* Returns whether a file belongs neither to this user nor to the owner of its folder `in`. A user
- * namespace shows every user that has no uid in it as NOBODY: two files of NOBODY may belong to
- * different users. */
+/* Returns true if a file (st) belongs neither to this user nor to the owner of its folder (in). If
+ * both belong to NOBODY, returns true, too: in a user namespace all users without a uid are shown
+ * as NOBODY, so the owners may be different users. */
 static bool is_foreign(const struct stat *st, const struct stat *in)
 {
 	return st->st_uid != sys_euid() && (st->st_uid != in->st_uid || st->st_uid == NOBODY);
 }
 
-/* Returns 0 if the symbolic link at this path may be followed; 1 if it is a link in /proc, which
- * only the kernel can follow, because it may point to a file without a name; or -errno. */
+/* Returns 0 if the symbolic link at `path` may be followed; 1 if it is a link in /proc, which only
+ * the kernel can follow, because such a link may point to a file without a name; or -errno, -EACCES
+ * if the link must not be followed. link: lstat(2) of the link. */
 static long link_check(const char *path, const struct stat *link)
 {
 	char dir[PATH_MAX];
@@ -71,8 +73,9 @@ static long link_check(const char *path, const struct stat *link)
 	return r < 0 ? r : (u32)fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Inserts the target of the symbolic link at `path` before *rest, the unresolved rest of a path,
- * which is at the end of the buffer b. Returns 0 or -errno. */
+/* Replaces the symbolic link at `path` by its target in a path that is being resolved. The part of
+ * this path that is not resolved yet, *rest, is at the end of the buffer b: the target is put
+ * before it. Returns 0 or -errno. */
 static long link_read(const char *path, char *b, char **rest)
 {
 	long n = sys_readlinkat(AT_FDCWD, path, b, (size_t)(*rest - b));
@@ -84,10 +87,10 @@ static long link_read(const char *path, char *b, char **rest)
 	return n < 0 ? n : 0;
 }
 
-/* Resolves the symbolic links of a path, each of which link_check() must allow. Sets at to the
- * resolved path, and *st to the stat(2) of its file, with st_mode 0 if the file does not exist.
- * Returns 1 if only the kernel can follow a link; else 0, or -errno. With O_NOFOLLOW a link that is
- * the last component of the path is not resolved. */
+/* Resolves the symbolic links of a path, if link_check() permits following them. Stores the
+ * resolved path in `at`, and stat(2) of its file in *st, with st_mode 0 if the file does not exist.
+ * If flags has O_NOFOLLOW, a link that is the last component of the path is not followed. Returns
+ * 0; 1 if the last component is a link that only the kernel can follow; or -errno. */
 static long path_resolve(const char *path, int flags, char at[PATH_MAX], struct stat *st)
 {
 	char b[PATH_MAX], *rest; /* rest: the part of the path whose links are not resolved yet */
@@ -143,22 +146,23 @@ static long open_once(const char *path, int flags)
 	return r < 0 ? r : sys_openat_new(at, flags, 0644);
 }
 
-/* Opens a file that an option or the environment named. Returns a descriptor, or -errno. With
- * O_CREAT in a shared folder (see folder_check()), the file is new, or belongs to this user or to
- * the folder's owner: no other user can replace it between the check and the opening. */
+/* Opens a file that an option or the environment names. Returns a descriptor, or -errno. If flags
+ * has O_CREAT and the folder is shared (see folder_check()), the opened file is new, or belongs to
+ * this user or to the folder's owner; no other user can replace the file between the check and the
+ * opening. */
 long file_open(const char *path, int flags)
 {
 	long r = open_once(path, flags);
 
-	/* The file was created between the check and the opening: try once more, in case that this
-	 * user has created it. */
+	/* The file was created between the check and the opening: try once more, because this user
+	 * may have created it. */
 	if (r == -EEXIST)
 		r = open_once(path, flags);
 	return r == -EEXIST ? -EACCES : r;
 }
 
-/* Reads a file that the user named into b. Returns its length, or -errno; cap if the file is larger
- * than cap bytes. */
+/* Reads a file that an option or the environment names into b. Returns the number of bytes read,
+ * which is cap if the file has cap bytes or more; or -errno. */
 long file_slurp(const char *path, char *b, size_t cap)
 {
 	long fd = file_open(path, O_RDONLY | O_NONBLOCK), n;
@@ -170,8 +174,8 @@ long file_slurp(const char *path, char *b, size_t cap)
 	return n;
 }
 
-/* Reads a file that the user named into a table of bytes. Returns its length, or -errno; -EFBIG if
- * the file fills the table. */
+/* Reads a file that an option or the environment names into a table of bytes. Returns the number of
+ * bytes read, or -errno; -EFBIG if the file has t->most bytes or more. */
 long file_slurp_table(const char *path, struct table *t)
 {
 	long fd = file_open(path, O_RDONLY | O_NONBLOCK), n;
@@ -183,7 +187,8 @@ long file_slurp_table(const char *path, struct table *t)
 	return n < (long)t->most ? n : -EFBIG;
 }
 
-/* Begins the name of a temporary file in f->name with ".FILE.". Returns the buffer to append to. */
+/* Begins the name of the temporary file of f->base in f->name: ".FILE.", where FILE is f->base, cut
+ * to NAME_BYTES. Returns a buffer to append the rest of the name. */
 static struct buf name_begin(struct replacement *f)
 {
 	struct buf b = buf_on(f->name, sizeof(f->name) - 1);
@@ -195,11 +200,10 @@ static struct buf name_begin(struct replacement *f)
 	return b;
 }
 
-/* Returns whether a file has the name of a temporary file, .FILE.PID.TIME, that a killed process
- * has left behind. start: ".FILE.". There must be no process with this PID, and TIME (ns,
- * CLOCK_MONOTONIC) must be more than a minute ago, or of an earlier boot. The minute is for
- * processes of other PID namespaces, which are not in /proc: they keep a temporary file for a
- * shorter time. */
+/* Returns true if `name` is that of a temporary file, .FILE.PID.TIME, which a killed process has
+ * left behind. start: ".FILE.". No process may have this PID, and TIME (ns, CLOCK_MONOTONIC) must
+ * be more than a minute ago, or in the future, that is, from an earlier boot. Processes of other
+ * PID namespaces are not in /proc, but they do not keep a temporary file for a minute. */
 static bool is_left(struct str name, struct str start)
 {
 	i64 now = sys_now(CLOCK_MONOTONIC);
@@ -218,8 +222,8 @@ static bool is_left(struct str name, struct str start)
 	       sys_has_file(AT_FDCWD, "/proc/self") && !sys_has_file(AT_FDCWD, buf_z(&b));
 }
 
-/* Prepares to replace the file at path. Returns 0 or -errno: a folder where no file may be created
- * is reported now, and not after a run of an hour. */
+/* Prepares to replace the file at `path`: opens the folder, and checks now, and not after a run of
+ * an hour, whether a file may be created in it. Returns 0 or -errno. */
 long replace_begin(struct replacement *f, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -235,13 +239,13 @@ long replace_begin(struct replacement *f, const char *path)
 		return r;
 	f->dir = (int)r;
 	r = sys_faccess(f->dir, ".", W_OK | X_OK);
-	/* Ignore other errors of faccessat2(2): a seccomp filter that does not know this call may
-	 * cause them. */
+	/* Ignore other errors of faccessat2(2), which do not say that access is denied: a seccomp
+	 * filter that does not know this system call may cause them. */
 	return r == -EACCES || r == -EROFS ? r : 0;
 }
 
-/* Returns whether a file was written in the last minute: another machine that shares the folder may
- * be writing it. */
+/* Returns true if a file was written less than a minute ago: a process on another machine that
+ * shares the folder may still be writing it. */
 static bool is_recent(const struct stat *s)
 {
 	i64 age = sys_now(CLOCK_REALTIME) - (i64)s->st_mtim.tv_sec * 1000000000;
@@ -289,9 +293,9 @@ long replace_open(struct replacement *f, u32 mode)
 	return fd;
 }
 
-/* Ends a replacement. r: result of writing the temporary file, 0 or -errno. If it is 0, renames the
- * temporary file to the file that it replaces; else removes it. Returns 0; r if that was an error;
- * or -errno of closing or renaming. */
+/* Ends the replacement of a file. r: 0, or -errno if writing the temporary file has failed. If r is
+ * 0, closes the temporary file and renames it to the file that it replaces; otherwise, or if that
+ * fails, removes it. Returns 0, r, or -errno of closing or renaming. */
 long replace_finish(struct replacement *f, long r)
 {
 	long closed;

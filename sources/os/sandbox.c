@@ -9,8 +9,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-/* The architecture that the seccomp filter is for: on the same kernel, a 32-bit program has other
- * system call numbers than a 64-bit program. */
+/* The architecture for which the seccomp filter is made. The filter checks it, because on the same
+ * kernel a 32-bit program has other system call numbers than a 64-bit program. */
 #if defined __x86_64__
 #define ARCH AUDIT_ARCH_X86_64
 #elif defined __i386__
@@ -67,7 +67,8 @@ static const struct call {
 	ALL(rt_sigprocmask), ALL(rt_sigaction), ALL(rt_sigreturn), ALL(restart_syscall),
 	ALL(exit_group), ALL(getpid), ALL(gettid), ALL(geteuid), ALL(uname), ALL(clock_getres),
 	CALL(fcntl, ALL_GROUPS, FCNTL), CALL(prctl, ALL_GROUPS, PRCTL),
-	ALL(capset), /* capset(2) drops capabilities, or makes permitted ones effective */
+	/* all commands: capset(2) drops capabilities, or makes permitted ones effective */
+	ALL(capset),
 	CALL(kill, CALLS_CHILD | CALLS_SCREEN | CALLS_WRITE, KILL),
 	CALL(unlinkat, CALLS_REPLACE, ANY), CALL(renameat2, CALLS_REPLACE, ANY),
 	CALL(fchmod, CALLS_REPLACE, ANY),
@@ -165,15 +166,17 @@ static void emit(struct program *p, u16 code, u32 k, u8 jt, u8 jf)
 	p->code[p->n++] = (struct sock_filter){ code, jt, jf, k };
 }
 
-/* Appends to the filter a comparison of BPF's accumulator with value. then, otherwise: number of
- * instructions to skip if they are equal or differ, or a placeholder TO_*. */
+/* Appends a comparison of BPF's accumulator with `value` to the filter. then, otherwise: number of
+ * instructions to skip if both are equal (then) or not (otherwise); or a placeholder TO_* for a
+ * jump to a return instruction. */
 static void emit_if(struct program *p, u32 value, u8 then, u8 otherwise)
 {
 	emit(p, BPF_JMP | BPF_JEQ | BPF_K, value, then, otherwise);
 }
 
-/* Appends to the filter a load of the low 32 bits of the system call's argument n, which are
- * enough, because all checked arguments are ints. All supported architectures are little-endian. */
+/* Appends an instruction to the filter that loads the low 32 bits of the system call's argument n
+ * into the accumulator. The high 32 bits need no check, because all checked arguments are ints. All
+ * supported architectures are little-endian. */
 static void emit_arg(struct program *p, size_t n)
 {
 	emit(p, BPF_LD | BPF_W | BPF_ABS,
@@ -185,17 +188,17 @@ static void emit_arg(struct program *p, size_t n)
  * to the GPU. */
 static const u8 drm_requests[] = { 0x00, 0x40, 0x46, 0x4b, 0x71, 0x76, 0x77, 0x78, 0x79 };
 
-/* ioctl requests that are allowed on one descriptor each. key: descriptor << 16 | the request's
- * type and number. */
+/* ioctl requests that are allowed, each on one descriptor only. key: descriptor << 16 | type and
+ * number of the request (16 bits). */
 static struct {
 	u32 key[16];
 	u8 n;
 } requests;
 
-/* Allows an ioctl request, whatever its size and direction, on the descriptor fd only. To be called
- * before sandbox_enter(). The caller keeps the descriptor open until the program ends, so that its
- * number is not used for another file; or it reserves a number that no other file gets, and opens
- * the descriptor later. Returns false if there is no room, or the descriptor is above 65535. */
+/* Allows an ioctl request, with any size and direction, on the descriptor fd only. To be called
+ * before sandbox_enter(). The caller must keep the descriptor open until the program ends, so that
+ * its number is never that of another file; or fd is a number that no other file gets, and is
+ * opened later. Returns false if there is no room for the request, or fd is above 65535. */
 bool sandbox_ioctl(i32 fd, u32 request)
 {
 	if (requests.n == LEN(requests.key) || fd < 0 || fd > UINT16_MAX)
@@ -245,9 +248,9 @@ static void emit_ioctl(struct program *p, u16 groups)
 	emit_if(p, UINT32_MAX, 0, TO_DENY);
 }
 
-/* Appends to the filter the check of kill(2). It allows signals to the command (process child), or
- * without a command to this process, which sends itself a signal at the end of its signal handler;
- * and signal 0 to any process, which tests whether a process exists. */
+/* Appends the check of kill(2) to the filter. Allowed are any signal to the process of the command
+ * (child) or, if there is no command, to this process, which sends itself a signal at the end of
+ * its signal handler; and signal 0 to any process, to test whether the process exists. */
 static void emit_kill(struct program *p, i32 child)
 {
 	emit_arg(p, 0);
@@ -256,9 +259,10 @@ static void emit_kill(struct program *p, i32 child)
 	emit_if(p, 0, TO_ALLOW, TO_DENY);
 }
 
-/* Appends to the filter the check of openat(2). It allows to open files for reading, and with
- * CALLS_REPLACE to create a new file: O_CREAT and O_EXCL are both required, because with O_EXCL
- * alone any file could be opened. 3 is O_ACCMODE of the kernel; musl's includes O_PATH. */
+/* Appends the check of openat(2) to the filter. Allowed is opening files for reading and, with
+ * CALLS_REPLACE, creating new files. A new file requires both O_CREAT and O_EXCL, because O_EXCL
+ * alone would permit opening any file for writing. The constant 3 is the kernel's O_ACCMODE; that
+ * of musl includes O_PATH. */
 static void emit_open(struct program *p, u16 groups)
 {
 	emit_arg(p, 2);
@@ -278,9 +282,9 @@ static void emit_check(struct program *p, enum check check, u16 groups, i32 chil
 	case OPEN:
 		emit_open(p, groups);
 		break;
-	/* fcntl(2) may read and set descriptor flags and file flags. A command that opens perf
-	 * events later may also choose the signal that an overflow of an event sends, but only to
-	 * this process: event sets are switched by overflows. */
+	/* fcntl(2) may read and set descriptor flags and file flags. If the filter allows opening
+	 * perf events while the user's command runs, fcntl(2) may also choose the signal that an
+	 * overflow of an event sends, but only to this process: such signals switch event sets. */
 	case FCNTL:
 		emit_arg(p, 1);
 		if (groups & CALLS_OPEN_PERF && groups & CALLS_CHILD) {
@@ -314,9 +318,10 @@ static void emit_check(struct program *p, enum check check, u16 groups, i32 chil
 	}
 }
 
-/* Appends to the filter the comparison with the number of one system call, and the check of its
- * arguments, if commands of the groups `groups` may make the call. The comparison's jump offset jf,
- * which skips the check, is set when the check's length is known. */
+/* Appends the check of one system call to the filter, if the groups `groups` may make the call: a
+ * comparison with the number of the system call, then the check of its arguments. The jump offset
+ * jf of the comparison, which skips the check of the arguments, is set when the length of that
+ * check is known. */
 static void emit_call(struct program *p, const struct call *c, u16 groups, i32 child)
 {
 	enum check check = c->groups >> CHECK_SHIFT;
@@ -333,10 +338,9 @@ static void emit_call(struct program *p, const struct call *c, u16 groups, i32 c
 	p->code[at].jf = (u8)(p->n - at - 1);
 }
 
-/* A system call that the filter does not know fails with ENOSYS, as on a kernel without it, for
- * which newer libcs have a fallback; an argument that is not allowed fails with EPERM. The strict
- * build for tests kills the process in both cases, so that no test hides a missing row of
- * calls[]. */
+/* A system call that is not in calls[] fails with ENOSYS, as on a kernel without it: newer libcs
+ * then use an older system call. An argument that is not allowed makes the call fail with EPERM. In
+ * the strict build for tests both kill the process, so that tests find missing rows of calls[]. */
 #ifdef SANDBOX_STRICT
 #define UNKNOWN SECCOMP_RET_KILL_PROCESS
 #define REFUSED SECCOMP_RET_KILL_PROCESS
@@ -346,8 +350,8 @@ static void emit_call(struct program *p, const struct call *c, u16 groups, i32 c
 #endif
 
 /* Makes the whole filter: the check of the architecture, the checks of all system calls, and at the
- * end one return instruction for each verdict. The placeholders TO_* are replaced by jumps to
- * these. */
+ * end a return instruction for each of the four verdicts. Replaces the placeholders TO_* by jumps
+ * to these return instructions. */
 static void make_filter(struct program *p, u16 groups, i32 child)
 {
 	static const struct { u8 mark; u32 verdict; } ends[] = {
@@ -390,8 +394,8 @@ static u32 handled;
 
 struct sandbox sandbox = { .filter = -ECANCELED, .landlock = -ECANCELED };
 
-/* Starts a set of Landlock rules. After sandbox_enter() only the files and folders with a rule may
- * be opened. Stores the ABI version, or -errno, in sandbox.landlock. */
+/* Begins a set of Landlock rules: after sandbox_enter(), only files and folders with a rule can be
+ * opened. Stores the version of the Landlock ABI, or -errno, in sandbox.landlock. */
 void sandbox_begin_files(void)
 {
 	struct landlock_rights r = { 0 };
@@ -408,8 +412,8 @@ void sandbox_begin_files(void)
 		sandbox.landlock = abi;
 }
 
-/* Drops all Landlock rules if they are incomplete, because they would stop the command from doing
- * its work; or closes the rules once they are in force. why: new value of sandbox.landlock. */
+/* Closes the set of Landlock rules: after it was put in force; or before, if it is incomplete and
+ * would prevent the command from doing its work. why: new value of sandbox.landlock. */
 static void rules_drop(long why)
 {
 	sys_close(ruleset);
@@ -417,9 +421,9 @@ static void rules_drop(long why)
 	sandbox.landlock = why;
 }
 
-/* Adds a Landlock rule for an open file, or for a folder and everything below it. rights: LL_*. A
- * negative fd is -errno of the open. Pipes and sockets need no rule: the kernel returns -EBADFD for
- * them. */
+/* Adds a Landlock rule for the open file fd, or for a folder and everything below it. rights: LL_*.
+ * fd may be -errno of a failed open: no rule is added. Pipes and sockets need no rule: the kernel
+ * returns -EBADFD for them. */
 static void rule_add(i32 fd, u32 rights)
 {
 	long r = fd;
@@ -430,16 +434,17 @@ static void rule_add(i32 fd, u32 rights)
 		rules_drop(r);
 }
 
-/* Adds a Landlock rule for an open folder. write: files in it may be written, created and removed;
- * else it may be listed and files below it read. */
+/* Adds a Landlock rule for an open folder. write: true: files in it may be written, created and
+ * removed; false: the folder may be listed, and all files below it may be read. */
 void sandbox_folder(i32 fd, bool write)
 {
 	rule_add(fd, write ? LL_WRITE | LL_REMOVE | LL_CREATE : LL_READ | LL_LIST);
 }
 
-/* Adds a Landlock rule for a file that the user named; path NULL: adds none. A file in /proc may
- * belong to another process, which a process confined by Landlock may not access whatever its rules
- * are: then all rules are dropped. Returns false if the file cannot be opened. */
+/* Adds a Landlock rule for a file that the user named; path NULL: adds none. If the file is in
+ * /proc, drops all rules: the file may belong to another process, and Landlock denies this process
+ * access to other processes, whatever the rules are. Returns false if no rule was added, because
+ * there is no path, no set of rules, or the file cannot be opened. */
 bool sandbox_file(const char *path, bool write)
 {
 	struct statfs fs;
@@ -461,9 +466,9 @@ bool sandbox_file(const char *path, bool write)
 
 /* --- start of the seccomp filter and of the Landlock rules ------------------------------------ */
 
-/* Puts the Landlock rules and the seccomp filter in force. From here on only the system calls of
- * the groups in `groups`, an OR of CALLS_*, are allowed. child: PID of the command, which was
- * started before; 0: none. */
+/* Puts the Landlock rules and the seccomp filter in force. From here on only system calls of
+ * `groups` (an OR of CALLS_*) are allowed. child: PID of the process of the user's command, which
+ * was started before; 0: there is none. */
 void sandbox_enter(u16 groups, i32 child)
 {
 	struct program p;

@@ -6,18 +6,18 @@
 #include "sys.h"
 
 #ifndef ARENA_BYTES
-/* size in bytes of the arena, the address space of all tables: twice as large as all tables
- * together */
+/* size in bytes of the arena, the reserved address space for all tables: twice the maximum size of
+ * all tables together */
 #define ARENA_BYTES ((size_t)512 << 20)
 #endif
 
 enum {
-	/* smallest size in bytes of the arena, the address space of all tables: if less is left,
-	 * tables have no rows */
+	/* smallest size in bytes of the arena, the reserved address space for all tables: if no
+	 * such range can be reserved, tables have no rows */
 	ARENA_MIN = 512 << 10,
 	PAGE_MIN = 4096,
-	/* a table gets at most 1/SHARE of the arena that is left, so that even a small arena has
-	 * room for all tables */
+	/* a table that is used for the first time gets at most 1/SHARE of the rest of the arena, so
+	 * that even in a small arena all tables have room */
 	SHARE = 8,
 };
 
@@ -26,7 +26,8 @@ bool tables_short;
 static struct {
 	char *arena;
 	size_t arena_left;
-	bool reserved; /* true after the arena was reserved, or the attempt has failed */
+	/* true after the first attempt to reserve the arena, even if it has failed */
+	bool reserved;
 	/* the tables that were used so far; a command of gpustat uses fewer than 96 */
 	struct table *used[96];
 	u32 nused;
@@ -50,8 +51,9 @@ void tables_reserve(void)
 	space.arena_left = space.arena ? n : 0;
 }
 
-/* Makes the first `bytes` bytes of a table writable, but not more than its rows need, and sets
- * t->ready, the number of usable rows. False if the kernel has no memory for them. */
+/* Makes the first `bytes` bytes of a table's rows writable, rounded up to pages, but not more than
+ * t->most rows need. Sets t->ready, the number of usable rows. False if the kernel has no memory
+ * for them. */
 static bool table_commit(struct table *t, char *rows, size_t bytes)
 {
 	size_t all = (size_t)t->most * t->size;
@@ -63,10 +65,10 @@ static bool table_commit(struct table *t, char *rows, size_t bytes)
 	return true;
 }
 
-/* Reserves the address space of a table at its first use, and makes `bytes` bytes of it writable,
- * or those of the first growth step. If there is no address space or memory, the table has no rows
- * from then on, and the owner's pointer to the rows is not changed, because it may point to a
- * static row 0. Such a table is in used[] too. */
+/* Reserves address space for a table at its first use, and makes `bytes` bytes of it writable, or,
+ * if that is less or fails, those of the first growth step. Without address space or memory, the
+ * table has no rows from then on. The owner's pointer to the rows is not changed then, because it
+ * may point to a static row 0. The table is added to used[] in every case. */
 static void table_begin(struct table *t, size_t bytes)
 {
 	size_t first = (size_t)t->first * PAGE_MIN, want = (size_t)t->most * t->size;
@@ -106,8 +108,8 @@ static char *table_rows(const struct table *t)
 	return rows;
 }
 
-/* Makes the first `rows` rows of a table usable. False if the table is full or no memory is left;
- * then t->dropped is increased. */
+/* Makes the first `rows` rows of a table usable. If the table cannot have so many rows, or no
+ * memory is left, increases t->dropped and returns false. */
 static bool table_grow(struct table *t, size_t rows)
 {
 	size_t step;

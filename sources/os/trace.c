@@ -65,11 +65,11 @@ u32 trace_number(struct str path)
 
 /* --- descriptors and the paths of their files ------------------------------------------------- */
 
-/* Paths of the open files. Index: descriptor; value: number of the file's path, or 0 if the file is
- * not traced. */
+/* Index: descriptor of an open file; value: number of the file's path, or 0 if the file is not
+ * traced. */
 static TABLE(u32, fd_paths, MAX_FDS, 1024, "traced descriptors");
 
-/* Returns the number of the path of an open file; 0 if it is not traced. */
+/* Returns the number of the path of the open file fd; 0 if the file is not traced. */
 static u32 fd_path(int fd)
 {
 	return fd >= 0 && (u32)fd < fd_paths.t.ready ? fd_paths.rows[fd] : 0;
@@ -82,14 +82,14 @@ static void fd_set_path(long fd, u32 path)
 		fd_paths.rows[fd] = path;
 }
 
-/* Result of traced_path() for a path that should be traced but cannot get a number, because it is
- * too long or the table is full. The file is not opened, because the tracer could not replace the
- * names of users in it. */
+/* Result of traced_path() if a file must be traced, but its path cannot get a number, because the
+ * path is too long or the table is full. Such a file is not opened, because the tracer could not
+ * replace the names of users in its content. */
 static const u32 no_number = UINT32_MAX;
 
-/* Returns the number of the path of a file: `name` in the open folder dir. 0 if the file is not
- * traced: dir is neither a root nor a traced folder, or name is absolute. no_number if the path
- * cannot get a number. */
+/* Returns the number of the path of a file: of `name` in the open folder dir. Returns 0 if the file
+ * is not traced, because nothing is traced, name is absolute, or dir is neither a root folder nor a
+ * traced folder; no_number if the path cannot get a number. */
 static u32 traced_path(int dir, const char *name)
 {
 	char text[PATH_MOST];
@@ -114,12 +114,12 @@ static u32 traced_path(int dir, const char *name)
 
 /* --- traced versions of functions of sys.h ---------------------------------------------------- */
 
-/* Begins the definition of a traced function that replaces the one of the same name in sys.h. Also
- * declares the function, because in this file sys.h declares it only under a name plain_*. */
+/* Begins the definition of a function that traces calls and replaces the function of sys.h with
+ * this name; sys.h declares that function here as plain_*. Declares the new function, too. */
 #define REPLACES(type, name, ...) type name(__VA_ARGS__); type name(__VA_ARGS__)
 
-/* Calls the callback of `tracer` (which gpustat capture sets) for a file that was found, or that
- * exists but access to it was refused. r: result of the system call; negative: -errno. */
+/* Calls tracer->found() for a path that exists: with TRACED_DENIED if access was denied, otherwise
+ * with `what`. r: result of the system call; no call if r is another -errno. */
 static void trace_found(u32 path, long r, enum traced what)
 {
 	const struct tracer *t = tracer;
@@ -131,8 +131,8 @@ static void trace_found(u32 path, long r, enum traced what)
 	tracer = t;
 }
 
-/* Returns whether the program may open a file. path: number of the file's path; 0: the file is not
- * traced. */
+/* Returns true if gpustat may open a file. path: number of the file's path; 0: the file is not
+ * traced and may be opened. */
 static bool may_open(u32 path)
 {
 	const struct tracer *t = tracer;
@@ -169,8 +169,9 @@ static long plain_read_at(int fd, char *b, size_t n, u64 at)
 	return at == UINT64_MAX ? plain_read(fd, b, n) : plain_pread(fd, b, n, at);
 }
 
-/* Continues a read that has returned n bytes, to the end of the file or of the buffer. Returns the
- * total number of bytes. */
+/* Continues a read that has returned the first n bytes of a file, up to the end of the file or the
+ * end of the buffer. at: 0: by offset; UINT64_MAX: at the file's current offset. Returns the total
+ * number of bytes. */
 static long read_whole(int fd, char *b, long n, size_t cap, u64 at)
 {
 	long r = n;
@@ -182,8 +183,8 @@ static long read_whole(int fd, char *b, long n, size_t cap, u64 at)
 	return n;
 }
 
-/* Reads up to cap bytes of an open file at offset `at` (UINT64_MAX: the current one), and passes
- * them to the tracer, which may change them. */
+/* Reads up to cap bytes of an open file at the offset `at` (UINT64_MAX: at the file's current
+ * offset). If the file is traced, passes the bytes to tracer->content(), which may change them. */
 static long trace_read(int fd, char *b, size_t cap, u64 at)
 {
 	const struct tracer *t = tracer;
@@ -226,8 +227,8 @@ REPLACES(int, sys_has_file, int dir, const char *name)
 	return has;
 }
 
-/* Reports a character device to the tracer. The program finds character devices only among the
- * descriptors of processes (/proc/PID/fd), and only with this function. */
+/* Calls tracer->node() if the file is a character device. gpustat searches for character devices
+ * only among the descriptors of processes (/proc/PID/fd), and only with this function. */
 REPLACES(long, sys_stat_cached, int dir, const char *name, struct sys_statx *k)
 {
 	long r = plain_stat_cached(dir, name, k);

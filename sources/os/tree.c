@@ -10,9 +10,9 @@
 
 enum { MAX_LISTED = 65536, MAX_DEPTH = 64 };
 
-/* A row of two lists of PIDs: at[tree.now] is from the present listing of /proc, the other one from
- * the previous listing. Both lists are sorted. A value is twice the PID, plus 1 if the process
- * descends from gpustat (is part of the tree). */
+/* A row of two sorted lists of PIDs: at[tree.now] belongs to the present listing of /proc, the
+ * other element to the previous listing. A value is twice the PID, plus 1 if the process is part of
+ * the tree, that is, descends from gpustat. */
 struct listed {
 	u32 at[2];
 };
@@ -27,14 +27,15 @@ static struct {
 	u32 self, living, all;
 } tree;
 
-/* Begins a new listing of /proc. */
+/* Begins a new listing of /proc: the present listing becomes the previous one. */
 static void list_begin(void)
 {
 	tree.now ^= 1;
 	tree.n[tree.now] = tree.living = 0;
 }
 
-/* Appends a process to the present listing. member: true if it is part of the tree. */
+/* Appends a process to the present listing of /proc. member: true if the process is part of the
+ * tree. */
 static void list_add(u32 pid, bool member)
 {
 	tree.last = pid;
@@ -43,8 +44,9 @@ static void list_add(u32 pid, bool member)
 		listed.rows[tree.n[tree.now]++].at[tree.now] = pid << 1 | member;
 }
 
-/* Searches for a process in a listing of /proc; list: index in at[]. Returns 1 if it is in the
- * listing as part of the tree, 0 if as outside of the tree, -1 if it is not in the listing. */
+/* Searches for a process in a listing of /proc. list: index of the listing (tree.now: the present
+ * one). Returns 1 if the process is listed as part of the tree, 0 if it is listed as outside of the
+ * tree, -1 if it is not listed. */
 static int list_find(u8 list, u32 pid)
 {
 	u32 lo = 0, hi = tree.n[list];
@@ -83,8 +85,8 @@ static u32 parent_of(u32 pid)
 	return (u32)parent;
 }
 
-/* Returns whether a process descends from this one. Each ancestor is searched in both listings: a
- * parent may have a higher PID than its child, and then the present listing does not have it
+/* Returns true if a process descends from gpustat's process. Each ancestor is searched for in both
+ * listings of /proc: an ancestor with a higher PID than this process is not in the present listing
  * yet. */
 static bool descends(u32 pid)
 {
@@ -108,8 +110,8 @@ void tree_begin(void)
 	u64 pid;
 
 	tree.self = sys_pid();
-	/* an old kernel without subreapers ignores this call: descendants of a daemon may then be
-	 * missed */
+	/* On an old kernel without subreapers this call has no effect: descendants of a process
+	 * that has become a daemon may then be missed. */
 	sys_subreaper();
 	list_begin();
 	if (dir_open(&d, roots.proc, ".") < 0)
@@ -141,8 +143,8 @@ bool tree_has(u32 pid)
 	return member;
 }
 
-/* Returns the number of processes that have been in the tree so far; *living: number of processes
- * of the tree in the last listing. */
+/* Returns the number of processes that have become part of the tree so far; *living: number of
+ * processes of the tree in the last listing of /proc. */
 u32 tree_size(u32 *living)
 {
 	*living = tree.living;
