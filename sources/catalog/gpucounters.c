@@ -683,9 +683,9 @@ static bool has_new_device(void)
 	return gpulist.ngpus < MAX_DEVICES && new_device() != NONE;
 }
 
-/* Searches for new devices in the folders of /sys. If there is a new device, or if no counter is
- * open and the last reading is more than 1 s old, reads all GPUs and scans the processes for DRM
- * clients, which have values such as the busy times of engines. */
+/* Searches for new devices in the folders of /sys. Reads all GPUs and scans the processes for DRM
+ * clients, which have values such as the busy times of engines: at the first call, if there is a
+ * new device, and once a second while no counter is open or no device is known. */
 static void scan_gpus(void)
 {
 	if (gpulist.sampled)

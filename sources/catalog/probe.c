@@ -52,8 +52,8 @@ static const char *const docker_flags[] = {
 	" -v /sys/kernel/debug:/sys/kernel/debug",
 };
 
-/* A row of gpustat doctor, with the rights that this process lacks and the row's source
- * requires. */
+/* A row of gpustat doctor, with the rights that the row's source requires if access to it was
+ * denied. */
 struct probe_row {
 	struct probed p;
 	u64 needed_caps;  /* bits CAP(n): capabilities that the row's source requires */
@@ -85,8 +85,8 @@ static struct {
 	 * then do not count for perf and other sources */
 	bool user_ns;
 	bool container;
-	/* true if kernel lockdown is on: the kernel then refuses access to some files of debugfs
-	 * even to root */
+	/* true if kernel lockdown is on: the kernel then refuses access to some of its files, such
+	 * as those of debugfs, even to root */
 	bool lockdown;
 	/* number of the capability that perf requires: CAP_PERFMON; before Linux 5.8
 	 * CAP_SYS_ADMIN */

@@ -35,7 +35,7 @@ struct cursor {
 enum part { PART_TASK, PART_HOLDER, PART_PROCESS, PART_NEW, PART_CHANGED, PART_DESCRIPTOR, PARTS };
 
 /* Age in ns from which the name and the cgroup of a process are read again, because they may have
- * changed. Also the time between two calls of compute_scan(). */
+ * changed. new_clients_find() calls compute_scan() at the same interval. */
 static const i64 describe_interval_ns = 5000000000;
 
 /* All state of discovery.c is in one struct, which can be copied and restored as a whole. */

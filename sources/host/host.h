@@ -19,7 +19,7 @@ struct hostcounter {
 	 * names of the counters. max: maximum of the values; UINT64_MAX: row_max() of each row. */
 	const char *what;
 	/* unit of the value: "%", "bytes", "bytes/s", "1/s", "Hz", "mC" (1/1000 degrees C), "uJ",
-	 * "" (no unit) and others */
+	 * "uW", "1/100", or "" (no unit) */
 	const char *unit;
 	/* enum rule: how the value of the counter is computed from readings */
 	u8 rule;
