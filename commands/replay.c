@@ -478,8 +478,7 @@ int replay(void)
 			detect_type(rest);
 		detected = true;
 		rest = records_read(rest);
-		/* the size of a pipe is 0: write the output now, because more data may come much
-		 * later */
+		/* the size of a pipe is 0: write now, because more data may come much later */
 		if (!size)
 			stream.failed |= !flush();
 		show_progress(done, size, false);

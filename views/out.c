@@ -194,9 +194,7 @@ void put_human(struct buf *b, struct val v)
 	 * of decimals. */
 	static const struct {
 		u8 unit, point, keep;
-		/* true: the value divided by `by` is rounded to nearest; false: it is rounded
-		 * down */
-		bool near;
+		bool near; /* the value divided by `by` is rounded to nearest, else down */
 		u32 by;
 		char end[4];
 	} scales[] = {
