@@ -291,8 +291,8 @@ static void replace_properties(struct buf *b, struct str text)
 
 /* --- table of the files in which names are replaced ------------------------------------------- */
 
-/* The files in which names are replaced by placeholders. path: pattern of the whole path; leaf:
- * pattern of its last component. */
+/* The files in which `gpustat capture` replaces names of processes, users and machines by
+ * placeholders. path: pattern of the whole path; leaf: pattern of its last component. */
 static const struct namerule {
 	const char *path, *leaf;
 	void (*replace)(struct buf *b, struct str text);

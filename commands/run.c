@@ -332,8 +332,8 @@ static void facts_get(u64 f[RUN_FACTS])
 	f[RUN_OPENS] = watched ? nodes_opens - command.opens : UINT64_MAX;
 }
 
-/* Completes the totals of a device. common: the facts about the command. Rates are averages from
- * the command's start to its end. */
+/* Adds to the totals of a device what is known only after the command has ended: the facts about
+ * the command (common[], indexed by RUN_*), and the averages of rates over its run time. */
 static void totals_end(struct run *x, const u64 common[RUN_FACTS])
 {
 	memcpy(x->facts, common, RUN_CLIENTS * sizeof(common[0]));

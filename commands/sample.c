@@ -853,7 +853,7 @@ static void say_sample_end(void)
 			   " files on FUSE or network mounts were not read for symbols");
 	if (symbols.dropped || profile_sums.dropped)
 		say_number(symbols.dropped + profile_sums.dropped,
-			   " function names or rows of sums were left out: "
+			   " function names or profile rows were left out: "
 			   "gpustat's tables are full");
 }
 

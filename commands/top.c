@@ -121,7 +121,8 @@ static void arrange(void)
 	follow_chosen();
 }
 
-/* Chooses the devices of the sample that is shown. */
+/* Selects the devices that the screen shows, those of the options --device and --not, and sorts
+ * them. */
 static void devices_show(void)
 {
 	choose_devices();

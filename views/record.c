@@ -1855,8 +1855,9 @@ static void inst_remove(struct record *r, size_t from, struct str inst)
  * have up to 6 lines */
 enum { MAX_OTHER = 512 };
 
-/* Adds a field for each line "key:value" of a text in the registry, with the key as instance.
- * lines: number of the text, see text_put(). */
+/* Splits a text that is stored in the registry into its lines "key:value", and adds a field for each
+ * of them: the key becomes the instance of the field. Parameter lines: the number that text_put()
+ * returned for the text. */
 static void add_lines(struct record *r, const struct column *c, u32 lines)
 {
 	struct str text = text_load(r, lines), line, key;

@@ -183,8 +183,9 @@ void repeat_fill_row(struct repeat *to, u8 table, struct profrow *row, u64 perio
 	to->run = row ? repeats.run : 0;
 }
 
-/* Adds a perf sample to the profile rows that the cache has stored for it. period: period of the
- * sample; 0 to use the period of the earlier sample. Returns false if no valid rows are stored. */
+/* Adds a perf sample to the profile rows that the cache stored when an equal sample came before.
+ * period: period of this sample; 0 to use the period of the earlier, equal sample. Returns false if
+ * the cache has no valid rows for it. */
 bool repeat_sum(const struct repeat *from, u64 period)
 {
 	if (from->run != repeats.run)

@@ -226,7 +226,7 @@ bool fields_say(void)
 
 static void say_header(const char *why)
 {
-	say(opt.output, ": gpustat appends a new header: ", why);
+	say(opt.output, ": gpustat appends a new header, because: ", why);
 }
 
 /* Stores the next cell of a row of CSV in *cell, without its quotes, which are removed in place,
@@ -275,8 +275,7 @@ static void columns_take(long fd)
 	}
 	is_long = str_find((struct str){ text, end }, LIT("field,instance,value"));
 	if (is_long != (o->npatterns == 0))
-		say_header(is_long ? "the file was written without -f" :
-				     "the file was written with -f");
+		say_header("only one of the file and this run has the columns of -f");
 	if (is_long || o->npatterns == 0)
 		return;
 	while (cell_next(&text, end, &title)) {

@@ -584,7 +584,7 @@ static const struct option {
 	OPTION(perf, '\0', WITH_PERF, TO(FLAG, target.kernel_only),
 	       "all-kernel", HELP("measure only the kernel")),
 	OPTION(perf, '\0', WITH_PERF | WITH_EVENTS, BY(set_device),
-	       "device SEL", HELP("GPUs that gpu0/, gpu1/, ... mean: card1, 03:00.0, xe")),
+	       "device SEL", HELP("GPUs of events gpu0/..., gpu1/...: card1, 03:00.0, xe")),
 	OPTION(perf, '\0', WITH_PERF, BY(set_time), "time HOW", ""),
 #endif
 
@@ -673,9 +673,9 @@ static const struct option {
 	       "period-random MASK,SEED",
 	       HELP("add random bits, within MASK, to the period\tpair: 0xff,1")),
 	OPTION(sample, '\0', WITH_SAMPLE, TO(COUNT, long_period),
-	       "long-period N", HELP("period until the next read, if a ring buffer was full")),
+	       "long-period N", HELP("sampling period after the read of a full buffer")),
 	OPTION(sample, '\0', WITH_SAMPLE, TO(COUNT, short_period),
-	       "short-period N", HELP("period until the next read, if no ring buffer was full")),
+	       "short-period N", HELP("sampling period after a read without a full buffer")),
 	OPTION(sample, 'm', WITH_SAMPLE, BY(set_pages),
 	       "mmap-pages N", HELP("pages per ring buffer: a power of 2 (default 128)")),
 	OPTION(sample, '\0', WITH_SAMPLE, BY(set_wakeup),

@@ -32,8 +32,8 @@ struct file {
 	u32 opened; /* number of open counters of this file */
 };
 
-/* A counter of a file: one of its lines. The provider identifies it by its index in
- * filelist.lines[]. */
+/* A counter whose value is in one line of a file. The provider identifies the counter by its index
+ * in filelist.lines[]. */
 struct line {
 	u32 file;
 	char name[NAME_BYTES];

@@ -24,8 +24,9 @@ static KDint fail(KDint e)
 	return -1;
 }
 
-/* Maximum number of counter indexes that a library function accepts: 64 for each counter. */
-enum { MAX_INDEXES = 1 << 20 };
+/* Maximum length of the array of counter indexes that a caller passes to a function of the library.
+ * An array may name a counter several times: 64 times as many as there can be counters. */
+enum { MAX_INDEXES = 64 * MAX_NAMED };
 
 /* Checks the array of n counter indexes that was passed to a function of the library. Returns 0 or
  * a KD_E* error. The list of counters is filled only up to the highest index in the array. The

@@ -637,8 +637,8 @@ static bool descriptor_scan(int dir, u32 pid, const char *name)
 	if (fd == UINT32_MAX)
 		return true;
 	holder = holder_find(pid, fd);
-	/* After a transient error, keep the holder with this descriptor if there is one, and scan
-	 * the process again later. */
+	/* After a transient error, keep the row of this descriptor in the table of holders if there
+	 * is one, and scan the process again later. */
 	if (is_transient_error(gpu)) {
 		if (holder != NONE)
 			holder_mark_seen(holder);

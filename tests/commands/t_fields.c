@@ -222,21 +222,21 @@ static void t_headers(void)
 	check(opt.out.headed, "header: a counter that -f selects is used");
 	header("other,counter\n", 2);
 	check(!opt.out.headed && opt.out.ncells == 0 && !late.file &&
-	      is_said("csv: gpustat appends a new header: no column of the file is a field of the records\n"),
+	      is_said("csv: gpustat appends a new header, because: no column of the file is a field of the records\n"),
 	      "header: columns that are no fields are refused with a message");
 	header("time,dev,field,instance,value\n", 2);
-	check(!opt.out.headed && is_said("the file was written without -f\n"),
+	check(!opt.out.headed && is_said("only one of the file and this run has the columns of -f\n"),
 	      "header: one without -f is refused with -f");
 	header("time,dev,field,instance,value\n", 0);
 	check(!opt.out.headed && is_said(NULL), "header: one without -f is accepted without -f");
 	header("dev\n", 0);
-	check(!opt.out.headed && is_said("the file was written with -f\n"),
+	check(!opt.out.headed && is_said("only one of the file and this run has the columns of -f\n"),
 	      "header: one with -f is refused without -f");
 	header("dev", 2);
 	check(!opt.out.headed && is_said("the header line is too long or has no end\n"),
 	      "header: a line without an end is refused with a message");
 	columns_take(-EACCES);
-	check(is_said("gpustat appends a new header: error\n"),
+	check(is_said("gpustat appends a new header, because: error\n"),
 	      "header: a file that cannot be read has a message");
 }
 

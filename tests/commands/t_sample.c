@@ -1253,7 +1253,7 @@ static void t_end(void)
 	check_str(str_of(said.p, said.n), "user only\n2 samples were lost: the ring buffers were full; "
 		  "--mmap-pages makes them larger\n3 invalid records from the kernel were skipped\n"
 		  "4 files on FUSE or network mounts were not read "
-		  "for symbols\n11 function names or rows of sums were left out: gpustat's tables are full\n",
+		  "for symbols\n11 function names or profile rows were left out: gpustat's tables are full\n",
 		  "end: all messages");
 	said.n = 0;
 	opt.verbose = true;
