@@ -626,8 +626,8 @@ void reg_begin(struct entity *e, i64 t)
 }
 
 /* Stores a reading of the entity e at the time t in which all values equal those of the reading
- * before. The result is that of reg_begin() and of reg_put() for each value. The caller guarantees
- * that in the reading before, no value went backwards and no value was dropped. */
+ * before. It has the same effect as reg_begin() and then reg_put() for each value. The caller
+ * guarantees that in the reading before, no value went backwards and no value was dropped. */
 void reg_put_same(struct entity *e, i64 t)
 {
 	for (u32 line = e->first; line != NONE; line = reg.lines[line].next)

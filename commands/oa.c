@@ -34,8 +34,8 @@ static void put_count(const char *key, u64 n)
 		put_z(&out, "null");
 }
 
-/* Appends the text s to the output, and blanks up to this column of the line. from: offset in the
- * output at which the line begins. */
+/* Appends the text s to the output, then blanks up to the column `column` of the line. from: offset
+ * in the output at which the line begins. */
 static void put_cell(size_t from, size_t column, struct str s)
 {
 	put_text(&out, s);

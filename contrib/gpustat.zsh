@@ -541,7 +541,7 @@ _gpustat() {
 			'--help[print this help]'
 			'-V[print the version]'
 			'--version[print the version]'
-			'--device=[GPUs of events gpu0/..., gpu1/...: card1, 03:00.0, xe]:SEL:_gpustat_devices'
+			'--device=[GPUs that count as gpu0, gpu1, ...: card1, 03:00.0, xe]:SEL:_gpustat_devices'
 			'*:event:_gpustat_events'
 		)
 		;;
@@ -597,7 +597,7 @@ _gpustat() {
 			'--control=[read enable, disable, stop from fd:N\[,M\] or fifo:PATH]:HOW:'
 			'--all-user[measure only user space]'
 			'--all-kernel[measure only the kernel]'
-			'--device=[GPUs of events gpu0/..., gpu1/...: card1, 03:00.0, xe]:SEL:_gpustat_devices'
+			'--device=[GPUs that count as gpu0, gpu1, ...: card1, 03:00.0, xe]:SEL:_gpustat_devices'
 			'--time=[print times as: none, epoch, iso or mono]:HOW:(none epoch iso mono)'
 			'-w+[stop after T if there is no COMMAND and no INTERVAL]:T:'
 			'--window=[stop after T if there is no COMMAND and no INTERVAL]:T:'
@@ -692,7 +692,7 @@ _gpustat() {
 			'--control=[read enable, disable, stop from fd:N\[,M\] or fifo:PATH]:HOW:'
 			'--all-user[measure only user space]'
 			'--all-kernel[measure only the kernel]'
-			'--device=[GPUs of events gpu0/..., gpu1/...: card1, 03:00.0, xe]:SEL:_gpustat_devices'
+			'--device=[GPUs that count as gpu0, gpu1, ...: card1, 03:00.0, xe]:SEL:_gpustat_devices'
 			'--time=[print times as: none, epoch, iso or mono]:HOW:(none epoch iso mono)'
 			'-w+[stop after T if there is no COMMAND]:T:'
 			'--window=[stop after T if there is no COMMAND]:T:'

@@ -257,7 +257,7 @@ bool oaslot_name(const struct oaformat *f, size_t slot, struct buf *b);
 struct oafilter {
 	u64 ctx;
 	bool any;
-	bool last; /* the previous report belonged to the context of the filter */
+	bool last; /* the previous report belonged to the GPU context ctx */
 };
 
 bool oafilter_match(struct oafilter *f, const struct oareport *r);

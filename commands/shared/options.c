@@ -584,7 +584,7 @@ static const struct option {
 	OPTION(perf, '\0', WITH_PERF, TO(FLAG, target.kernel_only),
 	       "all-kernel", HELP("measure only the kernel")),
 	OPTION(perf, '\0', WITH_PERF | WITH_EVENTS, BY(set_device),
-	       "device SEL", HELP("GPUs of events gpu0/..., gpu1/...: card1, 03:00.0, xe")),
+	       "device SEL", HELP("GPUs that count as gpu0, gpu1, ...: card1, 03:00.0, xe")),
 	OPTION(perf, '\0', WITH_PERF, BY(set_time), "time HOW", ""),
 #endif
 

@@ -181,8 +181,8 @@ static const struct metricrow {
 static const struct throttler {
 	u8 bit;
 	char reason[13];
-	/* inst: number of the temperature (I_*) that belongs to the reason, 0 if none; least: in
-	 * degrees C */
+	/* inst: number of the temperature (I_*) that causes the reason for throttling, 0 if none
+	 * does; least: lowest temperature, in degrees C, at which the reason is reported */
 	u8 inst, least;
 } throttlers[] = {
 	{ 0, "ppt0", 0, 0 }, { 1, "ppt1", 0, 0 }, { 2, "ppt2", 0, 0 }, { 3, "ppt3", 0, 0 },

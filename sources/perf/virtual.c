@@ -29,7 +29,7 @@ struct virt {
 	struct channel_file channel; /* hwmon: the open file of the channel */
 	u32 device;       /* GPU engines: index of the GPU in devices[] */
 	u8 n;             /* length of the text in name[], in bytes */
-	char name[MAX_NAME]; /* NAME of SOURCE/NAME/, needed to read GPU engines and /proc */
+	char name[MAX_NAME]; /* NAME in the event SOURCE/NAME/: engines and /proc are read by it */
 };
 
 /* One kind of virtual counters, for example hwmon or /proc. */
