@@ -631,7 +631,7 @@ static void probe_device(const struct device *d)
 
 /* Adds the row with the number of devices to gpustat doctor. If there are no devices, the row lists
  * the folders that were searched and the drivers that gpustat supports, and its remedy is the
- * command that loads a driver. */
+ * command that loads a driver, which a container cannot execute. */
 static void probe_devices(void)
 {
 	u64 n = 0;
@@ -647,7 +647,8 @@ static void probe_devices(void)
 		put_u64(&b, n);
 	} else if (!probe.root_missing) {
 		put_drivers(&b);
-		SET(p->remedy, "modprobe DRIVER");
+		if (!self.container)
+			SET(p->remedy, "modprobe DRIVER");
 	}
 	p->detail[b.n] = '\0';
 }

@@ -25,6 +25,19 @@ int fake_inner(int proc, const char *link, const char *initial)
 	return inner_one ? strstr(link, inner_one) != NULL : namespace_is_inner(proc, link, initial);
 }
 
+/* No device was found: outside a container, a driver can be loaded. */
+static void t_no_device(void)
+{
+	for (int inside = 0; inside < 2; inside++) {
+		self.container = inside;
+		probe_devices();
+		check_str(str_z(probe.latest->p.remedy), inside ? "" : "modprobe DRIVER",
+			  "devices: the remedy without a device %s a container",
+			  inside ? "in" : "outside of");
+	}
+	self.container = false;
+}
+
 /* A container has a marker file, and one of three namespaces that is not the initial one. */
 static void t_container(void)
 {
@@ -333,6 +346,7 @@ int main(void)
 	folder_begin("probe");
 	root_set(&roots.sys, tmp_folder);
 	t_status();
+	t_no_device();
 	t_container();
 	t_rights();
 	t_processes();
