@@ -241,7 +241,7 @@ static const struct {
 	[DESC_RESIDENT] = { D_RESIDENT, D_RESIDENT, D_SUM_RESIDENT, D_SUM_RESIDENT },
 };
 
-static bool is_of(u8 desc, enum desc_class class)
+static bool has_class(u8 desc, enum desc_class class)
 {
 	return (desc >= classes[class].first && desc <= classes[class].last) ||
 	       (desc >= classes[class].first_sum && desc <= classes[class].last_sum);
@@ -254,7 +254,7 @@ static void layout_classify(struct layout *l)
 	for (u32 i = 0; i < l->slots.n; i++) {
 		l->has |= 1u << l->slots.desc[i] % 32;
 		for (u32 class = 0; class < DESC_CLASSES; class++)
-			if (is_of(l->slots.desc[i], class))
+			if (has_class(l->slots.desc[i], class))
 				l->slots_of[class] |= (u8)(1u << i);
 	}
 }
@@ -952,7 +952,7 @@ bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt)
 
 bool is_engine(u8 desc)
 {
-	return is_of(desc, DESC_ENGINE);
+	return has_class(desc, DESC_ENGINE);
 }
 
 bool is_signed(u8 desc)
@@ -962,7 +962,7 @@ bool is_signed(u8 desc)
 
 bool is_region(u8 desc)
 {
-	return is_of(desc, DESC_REGION);
+	return has_class(desc, DESC_REGION);
 }
 
 /* --- values computed from counters ------------------------------------------------------------ */

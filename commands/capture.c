@@ -775,7 +775,7 @@ int cmd_capture(void)
 	opt.out.fmt = format_find(LIT("json"));
 	now.mtime = (u64)(opt.out.now / 1000000000);
 	record_select(K_PROCESS, NULL, 0, 0);
-	sensing.listing = fdinfo_wants.others = registry.repeats = true;
+	sensing.listing = fdinfo_scope.others = registry.repeats = true;
 	since = sys_now(CLOCK_MONOTONIC);
 	first_reading();
 	if (sleep_until(since + PAUSE))

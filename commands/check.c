@@ -434,11 +434,11 @@ static void values_add(const struct device *d)
 		fields_note(&opt.out, &rec);
 	for (size_t m = 0; m < verdict.nmetrics; m++)
 		for (size_t i = 0; i < rec.n; i++) {
-			const struct metric_check *of = &verdict.metrics[m];
+			const struct metric_check *metric = &verdict.metrics[m];
 			const struct field *f = &rec.f[i];
 			struct buf b = BUF(text);
 
-			if (!(of->pattern.p ? field_match(f, of->pattern) : is_default(f)))
+			if (!(metric->pattern.p ? field_match(f, metric->pattern) : is_default(f)))
 				continue;
 			if (blind && is_client_sum(str_z(f->col->group ? f->col->group :
 								 f->col->member))) {

@@ -44,7 +44,7 @@ struct pdrun {
 /* room for the features of a perf.data header: a thousand CPUs have 70 KB of lists of sibling
  * CPUs */
 enum { PD_MACHINE_BYTES = 256 << 10 };
-size_t sample_features(const struct pdrun *of, struct buf *b, struct pdfeature to[PD_FEATURES]);
+size_t sample_features(const struct pdrun *run, struct buf *b, struct pdfeature to[PD_FEATURES]);
 
 /* --- commands/oarecords.c: makes records of the OA reports of a stream or a recording --------- */
 

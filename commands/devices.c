@@ -322,7 +322,7 @@ int cmd_live(void)
 	if (!open_roots(true))
 		return EX_FAIL;
 	choose_fields();
-	fdinfo_wants.others = opt.cmd->kind == K_CLIENT;
+	fdinfo_scope.others = opt.cmd->kind == K_CLIENT;
 	return run_samples();
 }
 

@@ -91,7 +91,7 @@ int cmd_fdinfo(void)
 	for (size_t i = 0; i < opt.nwords; i++)
 		sandbox_file(opt.words[i], false);
 	confine(0);
-	fdinfo_wants.others = true;
+	fdinfo_scope.others = true;
 	for (size_t i = 0; i < opt.nwords && out_measures(&opt.out); i++)
 		/* Before a table is printed, each file is read once more to measure the widths of
 		 * the columns, but only if it is a regular file: others, such as pipes, may be

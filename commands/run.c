@@ -604,7 +604,7 @@ static int readings_begin(void)
 	process_filter = tree_has;
 	opt.interval = opt.interval ? opt.interval : 100000000;
 	sources_start();
-	fdinfo_wants.tasks = false;
+	fdinfo_scope.tasks = false;
 	command.opens = nodes_opens;
 	choose_devices();
 	return norder == 0 && opt.ndevices && nrows.devices ? no_device() : -1;

@@ -458,11 +458,11 @@ static const struct {
 
 /* Appends the bytes of all features to b, and stores the number and the bytes of each feature in
  * `to`, in ascending order of the numbers. Returns the number of features. */
-size_t sample_features(const struct pdrun *of, struct buf *b, struct pdfeature to[PD_FEATURES])
+size_t sample_features(const struct pdrun *run, struct buf *b, struct pdfeature to[PD_FEATURES])
 {
 	size_t n = 0;
 
-	header.run = of;
+	header.run = run;
 	for (size_t i = 0; i < LEN(rows); i++) {
 		size_t from = b->n;
 

@@ -24,7 +24,7 @@ static const struct {
 static struct {
 	const struct tpfield *fields[ROLES][MAX_READ];
 	/* true if only the waits of the user's command and of its child tasks are summed up */
-	bool of_command;
+	bool command_only;
 } timing;
 
 bool timing_is_on(void)
@@ -71,7 +71,7 @@ void timing_target(struct target *t)
 		return;
 	for (u32 i = 0; i < t->ntasks; i++)
 		waits_want(t->tasks[i].tid);
-	timing.of_command = opt.command && !t->all && !t->ntasks;
+	timing.command_only = opt.command && !t->all && !t->ntasks;
 	t->all = true;
 }
 
@@ -104,7 +104,7 @@ bool timing_fields(void)
 void timing_begin(i32 child)
 {
 	intervals_begin(opt.syscalls);
-	if (timing.of_command)
+	if (timing.command_only)
 		waits_want((u32)child);
 }
 

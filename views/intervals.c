@@ -62,71 +62,71 @@ void intervals_begin(bool calls)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static void row_link(struct rows *of, u32 i)
+static void row_link(struct rows *rows, u32 i)
 {
-	u32 *bucket = &of->row[of->row[i].sum.key % of->nbuckets].bucket;
+	u32 *bucket = &rows->row[rows->row[i].sum.key % rows->nbuckets].bucket;
 
-	of->row[i].next = *bucket;
+	rows->row[i].next = *bucket;
 	*bucket = i + 1;
 }
 
-static struct row *row_find(const struct rows *of, u64 key)
+static struct row *row_find(const struct rows *rows, u64 key)
 {
-	u32 i = of->nbuckets ? of->row[key % of->nbuckets].bucket : 0;
+	u32 i = rows->nbuckets ? rows->row[key % rows->nbuckets].bucket : 0;
 
-	while (i && of->row[i - 1].sum.key != key)
-		i = of->row[i - 1].next;
-	return i ? &of->row[i - 1] : NULL;
+	while (i && rows->row[i - 1].sum.key != key)
+		i = rows->row[i - 1].next;
+	return i ? &rows->row[i - 1] : NULL;
 }
 
 /* Sets the number of hash buckets of a table to its number of allocated rows, and puts all rows
  * into the buckets again. The caller guarantees that no row is in the list of free rows. */
-static void buckets_grow(struct rows *of)
+static void buckets_grow(struct rows *rows)
 {
-	for (u32 i = 0; i < of->nbuckets; i++)
-		of->row[i].bucket = 0;
-	of->nbuckets = of->table.ready;
-	for (u32 i = 0; i < of->n; i++)
-		row_link(of, i);
+	for (u32 i = 0; i < rows->nbuckets; i++)
+		rows->row[i].bucket = 0;
+	rows->nbuckets = rows->table.ready;
+	for (u32 i = 0; i < rows->n; i++)
+		row_link(rows, i);
 }
 
 /* Returns the row with this key, a TID or the number of a system call. Adds the row if there is
  * none. Returns NULL if the table is full. */
-static struct row *row_get(struct rows *of, u64 key)
+static struct row *row_get(struct rows *rows, u64 key)
 {
-	struct row *r = row_find(of, key);
-	u32 i = of->free;
+	struct row *r = row_find(rows, key);
+	u32 i = rows->free;
 
 	if (r)
 		return r;
-	if (!i && !table_has(&of->table, of->n)) {
+	if (!i && !table_has(&rows->table, rows->n)) {
 		intervals.dropped++;
 		return NULL;
 	}
 	if (i) {
-		of->free = of->row[--i].next;
+		rows->free = rows->row[--i].next;
 	} else {
-		if (of->nbuckets != of->table.ready)
-			buckets_grow(of);
-		i = of->n++;
+		if (rows->nbuckets != rows->table.ready)
+			buckets_grow(rows);
+		i = rows->n++;
 	}
-	r = &of->row[i];
+	r = &rows->row[i];
 	r->sum = (struct interval){ .key = key };
 	r->state = UNKNOWN;
 	r->wanted = false;
-	row_link(of, i);
+	row_link(rows, i);
 	return r;
 }
 
-static void row_free(struct rows *of, struct row *r)
+static void row_free(struct rows *rows, struct row *r)
 {
-	u32 i = (u32)(r - of->row), *at = &of->row[r->sum.key % of->nbuckets].bucket;
+	u32 i = (u32)(r - rows->row), *at = &rows->row[r->sum.key % rows->nbuckets].bucket;
 
 	while (*at != i + 1)
-		at = &of->row[*at - 1].next;
+		at = &rows->row[*at - 1].next;
 	*at = r->next;
-	r->next = of->free;
-	of->free = i + 1;
+	r->next = rows->free;
+	rows->free = i + 1;
 }
 
 /* --- intervals -------------------------------------------------------------------------------- */
@@ -277,9 +277,9 @@ void calls_end(u32 tid)
 
 /* Compares two rows for sorting, the larger one first: tasks by their longest wait, system calls by
  * their total time; equal rows by TID or number of the system call. */
-static int row_cmp(const struct rows *of, u32 a, u32 b)
+static int row_cmp(const struct rows *rows, u32 a, u32 b)
 {
-	const struct interval *x = &of->row[a].sum, *y = &of->row[b].sum;
+	const struct interval *x = &rows->row[a].sum, *y = &rows->row[b].sum;
 
 	if (intervals.by_calls && x->total != y->total)
 		return x->total > y->total ? -1 : 1;
@@ -292,29 +292,30 @@ static int row_cmp(const struct rows *of, u32 a, u32 b)
  * them in this order. */
 size_t intervals_sort(void)
 {
-	struct rows *of = intervals.by_calls ? &intervals.calls : &intervals.tasks;
+	struct rows *rows = intervals.by_calls ? &intervals.calls : &intervals.tasks;
 	u32 gap = 1, n = 0;
 
-	for (u32 i = 0; i < of->n; i++)
-		if (of->row[i].sum.count)
-			of->row[n++].order = i;
+	for (u32 i = 0; i < rows->n; i++)
+		if (rows->row[i].sum.count)
+			rows->row[n++].order = i;
 	while (gap < n / 3)
 		gap = 3 * gap + 1;
 	/* Shell sort with Knuth's gaps (1, 4, 13, 40, ...), as in profile.c */
 	for (; gap > 0; gap /= 3)
 		for (u32 i = gap; i < n; i++) {
-			u32 x = of->row[i].order, at = i;
+			u32 x = rows->row[i].order, at = i;
 
-			for (; at >= gap && row_cmp(of, of->row[at - gap].order, x) > 0; at -= gap)
-				of->row[at].order = of->row[at - gap].order;
-			of->row[at].order = x;
+			for (; at >= gap && row_cmp(rows, rows->row[at - gap].order, x) > 0;
+			     at -= gap)
+				rows->row[at].order = rows->row[at - gap].order;
+			rows->row[at].order = x;
 		}
 	return n;
 }
 
 const struct interval *intervals_row(size_t i)
 {
-	const struct rows *of = intervals.by_calls ? &intervals.calls : &intervals.tasks;
+	const struct rows *rows = intervals.by_calls ? &intervals.calls : &intervals.tasks;
 
-	return &of->row[of->row[i].order].sum;
+	return &rows->row[rows->row[i].order].sum;
 }

@@ -24,11 +24,11 @@ enum { CYCLES, INSTRUCTIONS, REFERENCES, CACHE_MISSES, BRANCHES, BRANCH_MISSES,
 enum { CPU_CLOCK, TASK_CLOCK };
 enum { L1D, L1I, LL, DTLB, ITLB };
 
-/* Ratios of the count of an event (`of`) to the count of another event (`by`). For an event, the
- * first row is used for which `by` was counted, too. The words and the number of decimals are those
- * of perf 6.1, tools/perf/util/stat-shadow.c. */
+/* Ratios of the count of an event (`counted`) to the count of another event (`by`). For an event,
+ * the first row is used for which `by` was counted, too. The words and the number of decimals are
+ * those of perf 6.1, tools/perf/util/stat-shadow.c. */
 static const struct ratiorow {
-	u32 of, by;
+	u32 counted, by;
 	u32 times; /* factor by which the ratio is multiplied: 1, PERCENT or PER_SECOND */
 	u8 decimals;
 	const char *words;
@@ -120,7 +120,7 @@ bool ratio_find(const struct entity *e, struct ratio *x)
 	for (const struct ratiorow *d = ratiorows; d < ratiorows + LEN(ratiorows); d++) {
 		u64 by;
 
-		if (d->of == ANY ? ev->unit != NONE || is_clock_key(key) : d->of != key)
+		if (d->counted == ANY ? ev->unit != NONE || is_clock_key(key) : d->counted != key)
 			continue;
 		by = d->by != ELAPSED ? count_beside(r, d->by) :
 		     elapsed->state == CS_COUNTED ? elapsed->value : 0;

@@ -1499,11 +1499,11 @@ static u8 unit_find(const char *name)
 /* Adds all selected named counters as fields, each with its title as instance. */
 static void add_picked(struct record *r, const struct column *c)
 {
-	const struct reading *of = reading_of(r->e);
+	const struct reading *reading = reading_of(r->e);
 
-	for (size_t i = 0; i < of->n; i++) {
-		const struct named *k = of->picked[i].counter;
-		struct field *f = field_add(r, c, of->picked[i].title);
+	for (size_t i = 0; i < reading->n; i++) {
+		const struct named *k = reading->picked[i].counter;
+		struct field *f = field_add(r, c, reading->picked[i].title);
 
 		if (!f || !k)
 			continue;
@@ -1756,10 +1756,10 @@ static int cmp_u32(u32 a, u32 b)
 
 /* Adds the PIDs of the processes that hold a client to the list that begins with field `from`. Each
  * PID is added once, in ascending order. */
-static void add_holders(struct record *r, const struct column *c, const struct client *of,
+static void add_holders(struct record *r, const struct column *c, const struct client *client,
 			size_t from)
 {
-	for (u32 h = of->holders; h; h = holders[h].next_client) {
+	for (u32 h = client->holders; h; h = holders[h].next_client) {
 		u32 pid = holders[h].pid;
 		size_t i = r->n;
 
@@ -1855,9 +1855,9 @@ static void inst_remove(struct record *r, size_t from, struct str inst)
  * have up to 6 lines */
 enum { MAX_OTHER = 512 };
 
-/* Splits a text that is stored in the registry into its lines "key:value", and adds a field for each
- * of them: the key becomes the instance of the field. Parameter lines: the number that text_put()
- * returned for the text. */
+/* Splits a text that is stored in the registry into its lines "key:value", and adds a field for
+ * each of them: the key becomes the instance of the field. Parameter lines: the number that
+ * text_put() returned for the text. */
 static void add_lines(struct record *r, const struct column *c, u32 lines)
 {
 	struct str text = text_load(r, lines), line, key;

@@ -275,7 +275,7 @@ static void columns_take(long fd)
 	}
 	is_long = str_find((struct str){ text, end }, LIT("field,instance,value"));
 	if (is_long != (o->npatterns == 0))
-		say_header("only one of the file and this run has the columns of -f");
+		say_header("the file and this run differ in the use of -f");
 	if (is_long || o->npatterns == 0)
 		return;
 	while (cell_next(&text, end, &title)) {

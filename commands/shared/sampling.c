@@ -52,7 +52,7 @@ void sources_start(void)
 	if (HAS(procs) && (opt.children || opt.cmd->kind == K_PROCESS))
 		taskinfos_begin(opt.cmd->kind == K_PROCESS ? record_shows : NULL, opt.pids,
 				opt.children ? opt.npids : 0);
-	fdinfo_wants.tasks = opt.cmd->kind != K_DEVICE || opt.state || opt.npids || opt.comm.p ||
+	fdinfo_scope.tasks = opt.cmd->kind != K_DEVICE || opt.state || opt.npids || opt.comm.p ||
 		       opt.cgroup.p;
 	for (size_t i = 0; i < LEN(sources); i++) {
 		sources[i]->start();

@@ -222,7 +222,7 @@ static long write_lines(const char *p, size_t n)
  * to a descriptor of this process (/dev/stdout), which are opened and written to. */
 static bool is_replaceable(const char *name)
 {
-	struct stat there, link, ours;
+	struct stat there, link, opened;
 
 	if (sys_fstatat(AT_FDCWD, name, &there) < 0)
 		return true;
@@ -231,8 +231,8 @@ static bool is_replaceable(const char *name)
 	if (sys_lstat(name, &link) < 0 || !S_ISLNK(link.st_mode))
 		return true;
 	for (int fd = 0; fd < 10; fd++)
-		if (sys_fstat(fd, &ours) == 0 && ours.st_dev == there.st_dev &&
-		    ours.st_ino == there.st_ino)
+		if (sys_fstat(fd, &opened) == 0 && opened.st_dev == there.st_dev &&
+		    opened.st_ino == there.st_ino)
 			return false;
 	return true;
 }

@@ -27,8 +27,9 @@ struct gpucounter {
 	/* function that reads the counter's value; its argument d is the GPU, NULL if the GPU was
 	 * removed or the counter belongs to no GPU */
 	read_fn *read;
-	/* gpu: index of the GPU in gpulist.gpus[]; if KHR_perfcounter recommends the counter's
-	 * name: index in gpulist.numbers[]. desc: quantity of the registry (D_*) */
+	/* gpu: index in gpulist.gpus[]; if KHR_perfcounter recommends the counter's name: the
+	 * number of the GPU in this name, which is an index in gpulist.numbers[]. desc: the
+	 * quantity (D_*), such as D_BUSY_NS */
 	u16 gpu;
 	u8 desc;
 	u16 inst;

@@ -9,7 +9,7 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-struct fdinfo_wants fdinfo_wants = { .tasks = true };
+struct fdinfo_scope fdinfo_scope = { .tasks = true };
 void (*fdinfo_hook)(void);
 
 enum {
@@ -47,7 +47,7 @@ static const u8 fd_descs[] = {
 /* Stores the values of an fdinfo file, which was read at t (ns), as one reading of its client. */
 void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t)
 {
-	bool others = fdinfo_wants.others && table_has(&buffers.t, 0);
+	bool others = fdinfo_scope.others && table_has(&buffers.t, 0);
 	struct buf other = { 0 };
 	struct fdline l;
 
@@ -229,7 +229,7 @@ void task_describe(struct task *t)
 	u32 cgroup = NONE;
 	char *b;
 
-	if (!fdinfo_wants.tasks || !table_has(&buffers.t, 0))
+	if (!fdinfo_scope.tasks || !table_has(&buffers.t, 0))
 		return;
 	b = buffers.rows->task;
 	s = proc_text(t->pid, "comm", b, 64);
@@ -282,7 +282,7 @@ static u32 task_get(u32 pid)
 	/* Do not read the start time of the process if there is only one scan and fdinfo files stay
 	 * open. The start time serves to notice that another process has got the pid, but an open
 	 * fdinfo file always belongs to the same process. */
-	start = registry.repeats || fdinfo_wants.tasks || scans.fd_budget <= 0 ? task_start(pid) :
+	start = registry.repeats || fdinfo_scope.tasks || scans.fd_budget <= 0 ? task_start(pid) :
 									   UINT64_MAX;
 	if (n != NONE && tasks[n].start == UINT64_MAX)
 		/* the start time of this process was not read before, or could not be read: store

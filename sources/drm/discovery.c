@@ -272,7 +272,7 @@ static u32 cursor_next(struct cursor *t, u32 n, bool (*is)(u32))
 
 static bool description_is_old(u32 n)
 {
-	return fdinfo_wants.tasks && tasks[n].refs &&
+	return fdinfo_scope.tasks && tasks[n].refs &&
 	       discovery.rescan_began - tasks[n].read > describe_interval_ns;
 }
 

@@ -12,11 +12,11 @@
 
 /* Settings of sources/drm/clients.c that a command of gpustat makes: what to read besides the
  * counters of clients. */
-extern struct fdinfo_wants {
+extern struct fdinfo_scope {
 	bool tasks;  /* true: read the names and cgroups of processes */
 	/* true: store the lines of fdinfo whose keys drm-usage-stats does not define */
 	bool others;
-} fdinfo_wants;
+} fdinfo_scope;
 /* function that is called after each reading of the clients, or NULL */
 extern void (*fdinfo_hook)(void);
 void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t);

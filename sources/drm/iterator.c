@@ -120,11 +120,11 @@ static const struct str names[NAMES] = {
 	[N_START] = STR("start_boottime"),
 };
 
-/* The members of kernel structures whose offsets the BPF program needs. of: index in names[] of the
- * structure's name; name: index in names[] of the member's name. */
+/* The members of kernel structures whose offsets the BPF program needs. parent: index in names[] of
+ * the structure's name; name: index in names[] of the member's name. */
 enum needed { M_F_INODE, M_MODE, M_RDEV, M_TGID, M_PID, M_START, MEMBERS };
 static const struct {
-	u8 of, name;
+	u8 parent, name;
 } members[MEMBERS] = {
 	[M_F_INODE] = { N_FILE, N_F_INODE }, [M_MODE] = { N_INODE, N_MODE },
 	[M_RDEV] = { N_INODE, N_RDEV }, [M_TGID] = { N_TASK, N_TGID },
@@ -148,7 +148,8 @@ struct nested {
 	/* id: number of the structure's BTF type; base: its offset in the named structure, in
 	 * bytes */
 	u32 id, base;
-	u8 of; /* index in names[] of the named structure that contains this one, or is this one */
+	/* index in names[] of the named structure that contains this one, or is this one */
+	u8 parent;
 };
 
 struct layout {
@@ -246,13 +247,13 @@ static void member_take(struct layout *l, const struct nested *in, const u8 *m, 
 	if (bits % 8 || at > MAX_OFFSET)
 		return;
 	for (size_t i = 0; i < MEMBERS; i++)
-		if (members[i].of == in->of && word(m, 0) == l->names[members[i].name] &&
+		if (members[i].parent == in->parent && word(m, 0) == l->names[members[i].name] &&
 		    !(l->found >> i & 1)) {
 			l->offset[i] = (u16)at;
 			l->found |= 1u << i;
 		}
 	if (word(m, 0) == 0 && l->nnext < MAX_NESTED)
-		l->next[l->nnext++] = (struct nested){ word(m, 1), (u32)at, in->of };
+		l->next[l->nnext++] = (struct nested){ word(m, 1), (u32)at, in->parent };
 }
 
 /* Reads the n members of a structure in BTF, and stores the offsets of those that are needed. False
@@ -353,13 +354,14 @@ static bool layout_find(struct layout *l, const u8 *map, int fd, u64 size, u8 *b
 			return false;
 	}
 	for (unsigned i = 0; i <= DEPTH; i++) {
-		unsigned of = i == 0;
+		unsigned section = i == 0;
 
 		part = (struct pieces){ .buffer = buffer, .p = buffer, .e = buffer, .fd = fd,
-					.at = begin[of], .end = begin[of] + len[of] };
+					.at = begin[section],
+					.end = begin[section] + len[section] };
 		if (map) {
-			part.p = map + begin[of];
-			part.e = part.p + len[of];
+			part.p = map + begin[section];
+			part.e = part.p + len[section];
 			part.at = part.end;
 		}
 		if (i == 0 ? !strings_scan(l, &part) : !types_scan(l, &part, i == 1))

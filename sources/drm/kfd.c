@@ -196,7 +196,7 @@ bool kfd_read(struct client *c, u32 pid, i64 t)
 		put_u64(&other, v);
 		put_c(&other, '\n');
 	}
-	if (fdinfo_wants.others)
+	if (fdinfo_scope.others)
 		c->other = text_put(c->other, (struct str){ text, text + other.n });
 	return true;
 }

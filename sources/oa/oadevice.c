@@ -112,8 +112,8 @@ const struct oaplatform *oaplatform_by_pci(u32 pci)
 	return NULL;
 }
 
-/* Returns the row of unlisted[] for a graphics IP version, given times 100. Returns NULL if the
- * version is unknown (0), or earlier than the versions that drivers report. */
+/* Returns the row of unlisted[] for a GPU whose PCI id is not in pci_ids[]. version: that of its
+ * graphics IP, times 100 (1270: 12.70). Returns NULL if it is 0 (unknown) or below 1270. */
 static const struct oaplatform *platform_by_version(u64 version)
 {
 	const struct oaplatform *p = NULL;

@@ -269,37 +269,38 @@ static void attr_make(struct gp_event *e, const struct event *ev, const struct t
 		attr_sampling(a, ev, t, leader, tracks);
 }
 
-/* Kinds of events for which an error of perf_event_open(2) has a special meaning; OF_ANY: all other
- * events. */
-enum { OF_ANY, OF_UPROBE, OF_KPROBE, OF_HARDENED, OF_SOFTWARE, OF_BREAKPOINT, OF_TRACEFS,
-       OF_OTHERS };
+/* Kinds of events for which an error of perf_event_open(2) has a special meaning; KIND_ANY: all
+ * other events. */
+enum { KIND_ANY, KIND_UPROBE, KIND_KPROBE, KIND_HARDENED, KIND_SOFTWARE, KIND_BREAKPOINT,
+       KIND_TRACEFS, KIND_OTHERS };
 
 /* Each row has the state (enum cstate) to report for an error of perf_event_open(2); the first row
  * that fits is used. uprobes: since Linux 6.17 perf_uprobe_event_init() requires CAP_SYS_ADMIN,
  * before 6.17 CAP_PERFMON. kprobes require CAP_PERFMON, whatever perf_event_paranoid is; EPERM is
  * from __register_trace_kprobe() in a kernel that is locked down; EADDRNOTAVAIL: several functions
- * have this name (since Linux 6.6); EINVAL: the function cannot be probed. OF_HARDENED: a
- * perf_event_paranoid of 3 or more. OF_TRACEFS: only root may open the folder of tracefs, so that
+ * have this name (since Linux 6.6); EINVAL: the function cannot be probed. KIND_HARDENED: a
+ * perf_event_paranoid of 3 or more. KIND_TRACEFS: only root may open the folder of tracefs, so that
  * the number of a tracepoint cannot be read. */
 static const struct {
-	u8 of, err, state;
+	u8 kind, err, state;
 } errors[] = {
-	{ OF_UPROBE, ENOENT, CS_NO_FILE },
-	{ OF_UPROBE, EACCES, CS_UPROBE }, { OF_UPROBE, EPERM, CS_UPROBE },
-	{ OF_KPROBE, ENOENT, CS_NO_FUNCTION }, { OF_KPROBE, EADDRNOTAVAIL, CS_NO_FUNCTION },
-	{ OF_KPROBE, EINVAL, CS_NO_FUNCTION },
-	{ OF_KPROBE, EACCES, CS_KPROBE },
-	{ OF_KPROBE, EPERM, CS_LOCKDOWN }, { OF_HARDENED, EACCES, CS_HARDENED },
-	{ OF_SOFTWARE, ENOENT, CS_NO_SOFTWARE },
-	{ OF_BREAKPOINT, EINVAL, CS_BREAKPOINT }, { OF_BREAKPOINT, EOPNOTSUPP, CS_BREAKPOINT },
-	{ OF_BREAKPOINT, ENOENT, CS_BREAKPOINT },
-	{ OF_TRACEFS, EACCES, CS_TRACEFS },
-	{ OF_OTHERS, EACCES, CS_OTHERS }, { OF_OTHERS, EPERM, CS_OTHERS },
-	{ OF_ANY, EACCES, CS_DENIED }, { OF_ANY, EPERM, CS_DENIED },
-	{ OF_ANY, ESRCH, CS_GONE }, { OF_ANY, ENODEV, CS_OFFLINE }, { OF_ANY, ENOSPC, CS_NO_SLOT },
-	{ OF_ANY, EMFILE, CS_NO_FILES }, { OF_ANY, ENFILE, CS_NO_FILES },
-	{ OF_ANY, EINVAL, CS_REFUSED }, { OF_ANY, E2BIG, CS_REFUSED },
-	{ OF_ANY, ENOMEM, CS_NO_MEMORY }, { OF_ANY, ENOSYS, CS_NO_PERF },
+	{ KIND_UPROBE, ENOENT, CS_NO_FILE },
+	{ KIND_UPROBE, EACCES, CS_UPROBE }, { KIND_UPROBE, EPERM, CS_UPROBE },
+	{ KIND_KPROBE, ENOENT, CS_NO_FUNCTION }, { KIND_KPROBE, EADDRNOTAVAIL, CS_NO_FUNCTION },
+	{ KIND_KPROBE, EINVAL, CS_NO_FUNCTION },
+	{ KIND_KPROBE, EACCES, CS_KPROBE },
+	{ KIND_KPROBE, EPERM, CS_LOCKDOWN }, { KIND_HARDENED, EACCES, CS_HARDENED },
+	{ KIND_SOFTWARE, ENOENT, CS_NO_SOFTWARE },
+	{ KIND_BREAKPOINT, EINVAL, CS_BREAKPOINT }, { KIND_BREAKPOINT, EOPNOTSUPP, CS_BREAKPOINT },
+	{ KIND_BREAKPOINT, ENOENT, CS_BREAKPOINT },
+	{ KIND_TRACEFS, EACCES, CS_TRACEFS },
+	{ KIND_OTHERS, EACCES, CS_OTHERS }, { KIND_OTHERS, EPERM, CS_OTHERS },
+	{ KIND_ANY, EACCES, CS_DENIED }, { KIND_ANY, EPERM, CS_DENIED },
+	{ KIND_ANY, ESRCH, CS_GONE }, { KIND_ANY, ENODEV, CS_OFFLINE },
+	{ KIND_ANY, ENOSPC, CS_NO_SLOT },
+	{ KIND_ANY, EMFILE, CS_NO_FILES }, { KIND_ANY, ENFILE, CS_NO_FILES },
+	{ KIND_ANY, EINVAL, CS_REFUSED }, { KIND_ANY, E2BIG, CS_REFUSED },
+	{ KIND_ANY, ENOMEM, CS_NO_MEMORY }, { KIND_ANY, ENOSYS, CS_NO_PERF },
 };
 
 /* True if the user may not trace a task: then the user may not count it either, whatever the value
@@ -312,17 +313,17 @@ static bool is_of_others(u32 tid)
 	return is_denied(sys_readlinkat(roots.proc, path, b, sizeof(b)));
 }
 
-/* Returns the kind of event (OF_*) to be searched for in errors[]. tid: the counted task; 0:
+/* Returns the kind of event (KIND_*) to be searched for in errors[]. tid: the counted task; 0:
  * none. */
 static u8 event_kind(long err, const struct event *ev, u32 tid)
 {
-	return ev->denied ? OF_TRACEFS :
-	       ev->path && !ev->kernel ? OF_UPROBE :
-	       err == -EACCES && perf_hardened() ? OF_HARDENED :
-	       ev->path ? OF_KPROBE :
-	       tid && is_of_others(tid) ? OF_OTHERS :
-	       ev->type == PERF_TYPE_SOFTWARE ? OF_SOFTWARE :
-	       ev->type == PERF_TYPE_BREAKPOINT ? OF_BREAKPOINT : OF_ANY;
+	return ev->denied ? KIND_TRACEFS :
+	       ev->path && !ev->kernel ? KIND_UPROBE :
+	       err == -EACCES && perf_hardened() ? KIND_HARDENED :
+	       ev->path ? KIND_KPROBE :
+	       tid && is_of_others(tid) ? KIND_OTHERS :
+	       ev->type == PERF_TYPE_SOFTWARE ? KIND_SOFTWARE :
+	       ev->type == PERF_TYPE_BREAKPOINT ? KIND_BREAKPOINT : KIND_ANY;
 }
 
 static u8 state_from_error(long err, const struct event *ev, u32 tid)
@@ -330,7 +331,7 @@ static u8 state_from_error(long err, const struct event *ev, u32 tid)
 	u8 kind = event_kind(err, ev, tid);
 
 	for (size_t i = 0; i < LEN(errors); i++)
-		if (-err == errors[i].err && (errors[i].of == kind || errors[i].of == OF_ANY))
+		if (-err == errors[i].err && (errors[i].kind == kind || errors[i].kind == KIND_ANY))
 			return errors[i].state;
 	return CS_UNSUPPORTED;
 }

@@ -784,7 +784,7 @@ static bool reject_place(long err, struct str symbol, const char *where)
  * (with the modifier :k) or of the program that is counted. False: an error message was written. */
 static bool mem_address(const struct evitem *it, u64 *address)
 {
-	const struct events_given *of = &events_given;
+	const struct events_given *given = &events_given;
 	struct elf_place place = { .fixed = true };
 	bool kernel = it->mods & EM_KERNEL && !(it->mods & EM_USER);
 	char number[32];
@@ -792,15 +792,16 @@ static bool mem_address(const struct evitem *it, u64 *address)
 	long r;
 
 	put_z(&b, "process ");
-	put_u64(&b, of->pid);
-	if (!kernel && !of->pid && !of->file)
+	put_u64(&b, given->pid);
+	if (!kernel && !given->pid && !given->file)
 		return reject("the address of", it->b, " requires -p PID, a command, or :k");
 	r = kernel ? symbol_kernel(it->b, &place.address) :
-		     symbol_place(of->pid, of->file, it->b, &place);
+		     symbol_place(given->pid, given->file, it->b, &place);
 	if (r == 0 && !place.fixed)
 		r = -EADDRNOTAVAIL;
 	*address = place.address + it->x;
-	return r == 0 || reject_place(r, it->b, kernel ? NULL : of->pid ? buf_z(&b) : of->file);
+	return r == 0 ||
+	       reject_place(r, it->b, kernel ? NULL : given->pid ? buf_z(&b) : given->file);
 }
 
 static bool add_mem(const struct evitem *it)

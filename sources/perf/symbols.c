@@ -933,8 +933,8 @@ static bool is_remote(const char *root, const char *mounts, const struct file *f
 	mounts_check.listed = mounts_check.rooted = mounts_check.remote = false;
 	each_line(mounts, mount_line);
 	/* If the root of a process is a folder inside a mount, mountinfo lists no mount at /. Then
-	 * the root's device number is tested, which is that of the mount: only disks have a major
-	 * number. */
+	 * the root's device number is tested, which is that of the mount; file systems that are
+	 * not on a disk have the major number 0. */
 	return mounts_check.remote ||
 	       (mounts_check.listed && !mounts_check.rooted && device && device <= UINT32_MAX &&
 		!is_local(device));

@@ -21,7 +21,7 @@ static struct {
 	/* contents of the format files, then the section HEADER_TRACING_DATA of a perf.data file */
 	char *text;
 	size_t text_n;
-	bool short_of;          /* true: there was not enough memory, and `text` is not complete */
+	bool truncated;         /* true: there was not enough memory, and `text` is not complete */
 	struct tpfield *fields;
 	u32 nfields;
 	struct points {
@@ -164,8 +164,8 @@ const struct tpfield *tracepoint_find(u32 event, const char *name)
 
 static void data_put(const void *p, size_t n)
 {
-	tp.short_of |= !table_has(&tp.text_table, tp.text_n + n);
-	if (tp.short_of)
+	tp.truncated |= !table_has(&tp.text_table, tp.text_n + n);
+	if (tp.truncated)
 		return;
 	memcpy(tp.text + tp.text_n, p, n);
 	tp.text_n += n;
@@ -199,7 +199,7 @@ static void data_put_file(const char *root, const char *name)
 	data_put64(0);
 	r = text_read(buf_z(&b));
 	size = r > 0 ? (u64)r : 0;
-	if (!tp.short_of)
+	if (!tp.truncated)
 		memcpy(tp.text + at, &size, sizeof(size));
 }
 
@@ -235,7 +235,7 @@ static void data_put_system(struct str sys)
 		data_put(tp.text + tp.points[i].at, tp.points[i].size);
 		n++;
 	}
-	if (!tp.short_of)
+	if (!tp.truncated)
 		memcpy(tp.text + at, &n, sizeof(n));
 }
 
@@ -267,7 +267,7 @@ static void data_put_systems(void)
 		data_put_system(sys);
 		n++;
 	}
-	if (!tp.short_of)
+	if (!tp.truncated)
 		memcpy(tp.text + at, &n, sizeof(n));
 }
 
@@ -297,5 +297,5 @@ struct str tracepoints_data(void)
 		data_put64(0); /* 0 bytes of task names, since the perf records have them */
 	}
 	privilege_lower(was);
-	return str_of(tp.text + from, tp.short_of ? 0 : tp.text_n - from);
+	return str_of(tp.text + from, tp.truncated ? 0 : tp.text_n - from);
 }

@@ -518,7 +518,7 @@ static void t_parts(void)
 	reg_clear(&d.e);
 }
 
-static void t_fell(void)
+static void t_decreased(void)
 {
 	static const struct {
 		u8 desc;
@@ -2283,7 +2283,7 @@ int main(void)
 	t_regions();
 	t_used();
 	t_used_sums();
-	t_fell();
+	t_decreased();
 	t_parts();
 	t_text();
 	t_owner();

@@ -46,7 +46,7 @@ _Static_assert(CTR_V3D_GET_PARAM == 0xc0106444 && CTR_V3D_CREATE == 0xc0286448 &
 _Static_assert(CTR_MSM_GET_PARAM == 0xc0186440 && CTR_MSM_CONFIG == 0x4020644e && sizeof(struct ctr_msm_group) == 32,
 	       "the numbers of msm");
 
-#define CTR_SAME(ours, kernel) _Static_assert((ours) == (kernel), #kernel)
+#define CTR_SAME(own, kernel) _Static_assert((own) == (kernel), #kernel)
 #ifdef DRM_IOCTL_V3D_PERFMON_CREATE
 CTR_SAME(CTR_V3D_GET_PARAM, DRM_IOCTL_V3D_GET_PARAM);
 CTR_SAME(CTR_V3D_CREATE, DRM_IOCTL_V3D_PERFMON_CREATE);

@@ -81,7 +81,7 @@ static void put_file(const char *path, const char *what)
 }
 
 /* tell: sends lines to the device, after "reset". */
-static void tell(int dev, const char *lines)
+static void write_knobs(int dev, const char *lines)
 {
 	char copy[256], *save, *line;
 
@@ -154,7 +154,7 @@ static void t_raw(void)
 {
 	struct run *r;
 
-	tell(I915, "");
+	write_knobs(I915, "");
 	r = run("oa -d card0 --raw -o json 0.3 3", NULL);
 	begin("i915: three sums of every counter are exact, also when counters of 40 and 32 bits wrap");
 	ended(r, 0);
@@ -180,7 +180,7 @@ static void t_counters(void)
 {
 	struct run *r;
 
-	tell(I915, "");
+	write_knobs(I915, "");
 	r = run("counters oa/card0/Basic/GpuCoreClocks oa/card0/Basic/VsThreads oa/card0/Basic/GpuTime oa/card0/Basic/GpuBusy "
 		"-o json 0.3 3", NULL);
 	begin("i915: counters of a set by name");
@@ -216,7 +216,7 @@ static void t_set(void)
 	struct run *r;
 	struct view v;
 
-	tell(I915, "");
+	write_knobs(I915, "");
 	r = run("oa -d card0 --metrics /skl.xml -m Fake -o json 0.4 1", NULL);
 	begin("i915: a set that the kernel lacks is added with its registers, and removed at the end");
 	ended(r, 0);
@@ -234,7 +234,7 @@ static void t_set(void)
 	close_run(r);
 	end();
 
-	tell(I915, "set " GUID);
+	write_knobs(I915, "set " GUID);
 	r = run("oa -d card0 --metrics /skl.xml -m Fake -o json 0.2 1", NULL);
 	begin("i915: a set that existed before is used and kept");
 	ended(r, 0);
@@ -251,7 +251,7 @@ static void t_set(void)
 	close_run(r);
 	end();
 
-	tell(I915, "pci 0xffff\nset " GUID);
+	write_knobs(I915, "pci 0xffff\nset " GUID);
 	r = run("oa -d card0 --raw -o A32u40_A4u32_B8_C8 -o json 0.2 1", NULL);
 	begin("i915: for an unknown GPU, --raw uses a set that the kernel has, and adds none");
 	ended(r, 0);
@@ -266,7 +266,7 @@ static void t_reports(void)
 	double index = -1, cpu = NAN, ts = NAN, half = 0, switches = 0;
 	struct run *r;
 
-	tell(I915, "");
+	write_knobs(I915, "");
 	r = run("oa -d card0 --raw --reports --period 3ms -o json 0.5 1", NULL);
 	begin("i915: one record per report, in order, with its clocks and reason");
 	ended(r, 0);
@@ -340,7 +340,7 @@ static void t_period(void)
 
 		snprintf(lines, sizeof lines, "open %d\n%s", ENOMEM, cases[i].knobs);
 		snprintf(args, sizeof args, "oa -d card0 --raw -o json %s", cases[i].args);
-		tell(I915, lines);
+		write_knobs(I915, lines);
 		r = run(args, NULL);
 		ended(r, 1);
 		want(strstr(asked(I915), cases[i].want), "%s: not \"%.6s\": %s", cases[i].args, cases[i].want, asked(I915));
@@ -348,7 +348,7 @@ static void t_period(void)
 	}
 	end();
 
-	tell(I915, "");
+	write_knobs(I915, "");
 	r = run("oa -d card0 --raw -v --period 1ms -o json 0.1 1", NULL);
 	begin("i915: -v prints the actual period");
 	ended(r, 0);
@@ -448,7 +448,7 @@ static void t_errors(void)
 
 		if (cases[i].dev == XE && !has_xe)
 			continue;
-		tell(cases[i].dev, cases[i].knobs);
+		write_knobs(cases[i].dev, cases[i].knobs);
 		snprintf(args, sizeof args, "oa -d card%d -o json %s 0.1 1", cases[i].dev, cases[i].args);
 		snprintf(name, sizeof name, "%s, %s %s%s: exit status %d and a message", cases[i].dev == XE ? "xe" : "i915",
 			 *cases[i].knobs ? cases[i].knobs : "as it is", cases[i].args,
@@ -475,7 +475,7 @@ static void t_granted(void)
 {
 	struct run *r;
 
-	tell(I915, "");
+	write_knobs(I915, "");
 	put_file("/proc/sys/dev/i915/oa_max_sample_rate", "1000");
 	r = run("oa -d card0 --raw --period 400us -o json 0.1 1", nobody_perfmon);
 	begin("i915: with only CAP_PERFMON, any user may count, with any period");
@@ -485,7 +485,7 @@ static void t_granted(void)
 	close_run(r);
 	end();
 
-	tell(I915, "");
+	write_knobs(I915, "");
 	put_file("/proc/sys/dev/i915/perf_stream_paranoid", "0");
 	r = run("oa -d card0 --raw -o json 0.05 2", nobody);
 	begin("i915: with perf_stream_paranoid=0 any user may count, and the default period is within the limit");
@@ -503,7 +503,7 @@ static void t_taken(void)
 	char words[64];
 	struct run *first, *r;
 
-	tell(I915, "");
+	write_knobs(I915, "");
 	first = start("oa -d card0 --raw -o json 0.1", NULL);
 	nap(0.5);
 	r = run("oa -d card0 --raw -o json 0.1 1", NULL);
@@ -557,7 +557,7 @@ static void t_losses(void)
 
 		if (cases[i].dev == XE && !has_xe)
 			continue;
-		tell(cases[i].dev, cases[i].events);
+		write_knobs(cases[i].dev, cases[i].events);
 		snprintf(name, sizeof name, "%s: %s", cases[i].dev == XE ? "xe" : "i915", cases[i].name);
 		snprintf(args, sizeof args, "oa -d card%d --raw -o json --period 6ms 0.2 3", cases[i].dev);
 		r = run(args, NULL);
@@ -578,7 +578,7 @@ static void t_losses(void)
 		end();
 	}
 
-	tell(I915, "event 2 10 0\nevent 1 15 0");
+	write_knobs(I915, "event 2 10 0\nevent 1 15 0");
 	struct run *r = run("oa -d card0 --metrics /skl.xml -m Fake --reports -o json --period 6ms 0.3 1", NULL);
 	double index = -1;
 	bool skipped = false;
@@ -596,7 +596,7 @@ static void t_losses(void)
 	close_run(r);
 	end();
 
-	tell(I915, "");
+	write_knobs(I915, "");
 	r = run("oa -d card0 --raw --period 1us -o json 0.2 2", NULL);
 	begin("i915: reports that arrive faster than they can be read are lost, and the program ends");
 	ended(r, 0);
@@ -605,7 +605,7 @@ static void t_losses(void)
 	close_run(r);
 	end();
 
-	tell(I915, "event 4 10 4\nevent 4 20 0");
+	write_knobs(I915, "event 4 10 4\nevent 4 20 0");
 	r = run("oa -d card0 --raw -o json --period 6ms 0.2 2", NULL);
 	begin("i915: records of length zero neither stop the program nor count");
 	want(r->status == 0 || r->status == 1, "exit %d", r->status);
@@ -626,7 +626,7 @@ static void t_signals(void)
 	for (size_t i = 0; i < LEN(signals); i++) {
 		struct run *r;
 
-		tell(I915, "");
+		write_knobs(I915, "");
 		r = start(i == 1 ? "oa -d card0 --raw --reports -o json" : "oa -d card0 --raw -o json 0.1", NULL);
 		nap(0.7);
 		kill(r->pid, signals[i]);
@@ -645,7 +645,7 @@ static void t_pipe(void)
 {
 	struct run *r;
 
-	tell(I915, "");
+	write_knobs(I915, "");
 	r = start("oa -d card0 --raw -o json 0.1", NULL);
 	nap(0.35);
 	close(r->fd[0]);
@@ -681,7 +681,7 @@ static void t_recording(void)
 
 		if (cases[i].dev == XE && !has_xe)
 			continue;
-		tell(cases[i].dev, "event 1 10 1");
+		write_knobs(cases[i].dev, "event 1 10 1");
 		snprintf(args, sizeof args, "%s --record /x.rec --period 3ms --totals -o json 1.3 1", cases[i].live);
 		live = run(args, NULL);
 		snprintf(args, sizeof args, "%s --replay /x.rec --totals -o json", cases[i].again);
@@ -726,7 +726,7 @@ static void t_outside(void)
 	struct run *live;
 	ssize_t size;
 
-	tell(I915, "event 1 10 0");
+	write_knobs(I915, "event 1 10 0");
 	live = run("oa -d card0 --metrics /test.xml -m TestOa --record /out.rec --period 3ms --reports -o json 1.2 1", NULL);
 	begin("i915: a recording is sent out of the machine");
 	ended(live, 0);
@@ -749,7 +749,7 @@ static void t_outside(void)
 
 	if (!has_xe)
 		return;
-	tell(XE, "");
+	write_knobs(XE, "");
 	live = run("oa -d card1 --record /xe.rec --period 3ms -o json 1.2 1", NULL);
 	begin("xe: a recording of the built-in set RenderBasic is sent out of the machine");
 	ended(live, 0);
@@ -764,7 +764,7 @@ static void t_haswell(void)
 {
 	struct run *r;
 
-	tell(I915, "pci 0x412\noa_hz 12500000\ncs_hz 0\nperf_revision 0\nformats 32\nquery 0");
+	write_knobs(I915, "pci 0x412\noa_hz 12500000\ncs_hz 0\nperf_revision 0\nformats 32\nquery 0");
 	r = run("oa -d card0 --raw -o json 0.3 2", NULL);
 	begin("i915 of Linux 4.13 on Haswell: reports of 32 bits without a clock");
 	ended(r, 0);
@@ -777,7 +777,7 @@ static void t_haswell(void)
 	close_run(r);
 	end();
 
-	tell(I915, "query 0");
+	write_knobs(I915, "query 0");
 	r = run("oa -d card0 --metrics /skl.xml -m Fake -o json 0.1 1", NULL);
 	begin("i915 before Linux 4.17: the number of EUs is known without a topology query");
 	ended(r, 0);
@@ -814,7 +814,7 @@ static void t_props(void)
 
 		if (cases[i].dev == XE && !has_xe)
 			continue;
-		tell(cases[i].dev, cases[i].knobs);
+		write_knobs(cases[i].dev, cases[i].knobs);
 		snprintf(args, sizeof args, "oa -d card%d --raw -o json %s 0.05 1", cases[i].dev, cases[i].args);
 		r = run(args, NULL);
 		ended(r, 0);
@@ -834,7 +834,7 @@ static void t_xe(void)
 	struct view v;
 	double index = -1;
 
-	tell(XE, "");
+	write_knobs(XE, "");
 	r = run("oa -d card1 --raw -o json 0.3 3", NULL);
 	begin("xe: three sums of every counter of 64 bits, exact");
 	ended(r, 0);
@@ -843,7 +843,7 @@ static void t_xe(void)
 	close_run(r);
 	end();
 
-	tell(XE, "");
+	write_knobs(XE, "");
 	r = run("oa -d card1 --metrics /lnl.xml -m Fake -o json 0.3 1", NULL);
 	begin("xe: a set that the kernel lacks is added with all registers in one list, and removed at the end");
 	ended(r, 0);
@@ -861,7 +861,7 @@ static void t_xe(void)
 	close_run(r);
 	end();
 
-	tell(XE, "l3 0\nhwconfig 0");
+	write_knobs(XE, "l3 0\nhwconfig 0");
 	r = run("oa -d card1 --metrics /lnl.xml -m Fake -o json 0.1 1", NULL);
 	begin("xe: counters are null where the driver does not report the numbers, the others have values");
 	ended(r, 0);
@@ -873,7 +873,7 @@ static void t_xe(void)
 	close_run(r);
 	end();
 
-	tell(XE, "pci 0xffff");
+	write_knobs(XE, "pci 0xffff");
 	r = run("oa -d card1 -o json 0.1 1", NULL);
 	begin("xe: a GPU of an unknown id has the set Basic of its IP version");
 	ended(r, 0);
@@ -881,7 +881,7 @@ static void t_xe(void)
 	close_run(r);
 	end();
 
-	tell(XE, "pci 0xffff\ngts 0");
+	write_knobs(XE, "pci 0xffff\ngts 0");
 	r = run("oa -d card1 -o json 0.1 1", NULL);
 	begin("xe: a GPU of an unknown id and version has no metric set");
 	ended(r, 2);
@@ -889,7 +889,7 @@ static void t_xe(void)
 	close_run(r);
 	end();
 
-	tell(XE, "cs_hz 4800000\nset " XE_GUID);
+	write_knobs(XE, "cs_hz 4800000\nset " XE_GUID);
 	r = run("oa -d card1 --metrics /lnl.xml -m Fake --reports --period 3ms -o json 0.3 1", NULL);
 	begin("xe: records of single reports are in order, with a set that existed before and is kept");
 	ended(r, 0);
@@ -906,7 +906,7 @@ static void t_xe(void)
 	close_run(r);
 	end();
 
-	tell(XE, "reg_read 0");
+	write_knobs(XE, "reg_read 0");
 	r = run("oa -d card1 --raw --reports -o json 0.1 1", NULL);
 	begin("xe: without a correlation only the CPU time is missing");
 	ended(r, 0);
@@ -958,7 +958,7 @@ static void t_stalls(void)
 	struct run *r;
 	double n;
 
-	tell(XE, "");
+	write_knobs(XE, "");
 	r = run("oa stalls -d card1 -o json 0.3 3", NULL);
 	begin("xe: three intervals of EU stalls have all samples of each address");
 	ended(r, 0);
@@ -973,7 +973,7 @@ static void t_stalls(void)
 	close_run(r);
 	end();
 
-	tell(XE, "");
+	write_knobs(XE, "");
 	r = run("oa stalls -d card1 -S -o json --sample-period 300 --wait-reports 10 -v 0.3 2", NULL);
 	begin("xe: sums by reason, with the nearest period that the GPU has");
 	ended(r, 0);
@@ -988,7 +988,7 @@ static void t_stalls(void)
 	close_run(r);
 	end();
 
-	tell(XE, "");
+	write_knobs(XE, "");
 	r = run("oa stalls -d card1 -o folded 0.2 2", NULL);
 	begin("xe: folded stacks of EU stalls, of the whole run");
 	ended(r, 0);
@@ -1016,7 +1016,7 @@ static void t_stall_losses(void)
 		char name[96];
 		struct run *r;
 
-		tell(XE, cases[i].events);
+		write_knobs(XE, cases[i].events);
 		snprintf(name, sizeof name, "xe, EU stalls: %s", cases[i].name);
 		r = run("oa stalls -d card1 -o json 0.3 2", NULL);
 		begin(name);
@@ -1036,7 +1036,7 @@ static void t_stalls_recorded(void)
 	struct run *live, *again;
 	char words[64];
 
-	tell(XE, "event 1 100 0");
+	write_knobs(XE, "event 1 100 0");
 	live = run("oa stalls -d card1 --record /s.rec -S -o json 0.7 1", NULL);
 	again = run("oa stalls --replay /s.rec -S -o json", NULL);
 	begin("xe: a replayed recording of EU stalls prints the same as the live run");
@@ -1055,7 +1055,7 @@ static void t_stalls_recorded(void)
 	close_run(again);
 	end();
 
-	tell(XE, "");
+	write_knobs(XE, "");
 	live = start("oa stalls -d card1 -o json 0.1", NULL);
 	nap(0.5);
 	again = run("oa stalls -d card1 -o json 0.1 1", NULL);

@@ -9,7 +9,7 @@
 
 static u32 trims, begins;
 
-static void tell(void (*found)(const struct hostcounter *h), const char *name, const char *unit,
+static void report(void (*found)(const struct hostcounter *h), const char *name, const char *unit,
 		 u8 rule, u64 max)
 {
 	struct hostcounter h = { .what = "text", .unit = unit, .rule = rule, .max = max };
@@ -21,15 +21,15 @@ static void tell(void (*found)(const struct hostcounter *h), const char *name, c
 void host_list(enum host_part part, void (*found)(const struct hostcounter *h))
 {
 	if (part == HOST_CPUS) {
-		tell(found, "cpu/all/util", "%", R_SHARE, 100);
-		tell(found, "cpu/cpu7/util", "%", R_SHARE, 100);
-		tell(found, "cpu/cpu7/user", "%", R_SHARE, 100);
-		tell(found, "cpu/cpu/util", "%", R_SHARE, 100);
-		tell(found, "cpu/cpu7x/util", "%", R_SHARE, 100);
+		report(found, "cpu/all/util", "%", R_SHARE, 100);
+		report(found, "cpu/cpu7/util", "%", R_SHARE, 100);
+		report(found, "cpu/cpu7/user", "%", R_SHARE, 100);
+		report(found, "cpu/cpu/util", "%", R_SHARE, 100);
+		report(found, "cpu/cpu7x/util", "%", R_SHARE, 100);
 		return;
 	}
-	tell(found, "memory/-/used", "bytes", R_LEVEL, 4096);
-	tell(found, "thermal/zone0/temp", "mC", R_LEVEL, UINT64_MAX);
+	report(found, "memory/-/used", "bytes", R_LEVEL, 4096);
+	report(found, "thermal/zone0/temp", "mC", R_LEVEL, UINT64_MAX);
 }
 
 long host_read(const struct hostcounter *h, u64 *v, u64 *total)

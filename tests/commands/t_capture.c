@@ -14,7 +14,7 @@ struct record rec;
 u32 *order;
 size_t norder;
 bool lost_record;
-struct fdinfo_wants fdinfo_wants;
+struct fdinfo_scope fdinfo_scope;
 struct sensing sensing;
 
 static char written[1 << 20];

@@ -18,7 +18,7 @@ struct buf out;
 volatile sig_atomic_t stopped;
 struct failed sysfs_failed;
 bool lost_record;
-struct fdinfo_wants fdinfo_wants;
+struct fdinfo_scope fdinfo_scope;
 struct sensing sensing;
 u32 row_list[8], *order = row_list;
 size_t norder;
@@ -159,7 +159,7 @@ static void clear(void)
 		devices[nrows.devices + 1].e = (struct entity){ .used = true, .kind = K_DEVICE };
 	registry.unreadable = registry.dropped = 0;
 	registry.repeats = registry.saw_others = false;
-	sensing.listing = fdinfo_wants.others = lost_record = false;
+	sensing.listing = fdinfo_scope.others = lost_record = false;
 	stopped = 0;
 	clock_now += 100 * (i64)S;
 	said.n = 0;
@@ -183,7 +183,7 @@ static void t_samples(void)
 {
 	clear();
 	run(EX_OK, "start ticks read 1 end dropped ", "one sample: a reading after a window");
-	check(!fdinfo_wants.others && sensing.filter == record_shows,
+	check(!fdinfo_scope.others && sensing.filter == record_shows,
 	      "one sample: only sources of displayed fields are read");
 	clear();
 	opt.raw = true;
@@ -245,11 +245,11 @@ static void t_kinds(void)
 	clear();
 	opt.cmd = &client_cmd;
 	run(EX_OK, "start ticks read clients 1of-others end dropped ", "clients");
-	check(fdinfo_wants.others, "clients: vendors' keys are read");
+	check(fdinfo_scope.others, "clients: vendors' keys are read");
 	clear();
 	opt.cmd = &cgroup_cmd;
 	run(EX_OK, "start ticks read groups 1of-others end dropped ", "cgroups");
-	check(!fdinfo_wants.others, "cgroups: vendors' keys are not read");
+	check(!fdinfo_scope.others, "cgroups: vendors' keys are not read");
 	check(is_grouped(K_PROCESS) && is_grouped(K_CGROUP) && !is_grouped(K_CLIENT),
 	      "processes and cgroups are groups");
 }

@@ -19,7 +19,7 @@ struct opts opt;
 struct record rec;
 struct buf out;
 volatile sig_atomic_t stopped;
-struct fdinfo_wants fdinfo_wants;
+struct fdinfo_scope fdinfo_scope;
 
 enum { DUMPS = 4 };
 
@@ -136,7 +136,7 @@ static void clear(void)
 	memset(&fake, 0, sizeof(fake));
 	for (size_t i = 0; i < DUMPS; i++)
 		dumps[i] = (struct dump){ .piece = SIZE_MAX, .text = LIT(MSM) };
-	fdinfo_wants.others = false;
+	fdinfo_scope.others = false;
 	stopped = 0;
 	said.n = 0;
 	out = buf_on(bytes, sizeof(bytes));
@@ -219,7 +219,7 @@ static void t_clients(void)
 {
 	clear();
 	dumps[2].text = LIT(OTHER);
-	check(run("12") == EX_OK && fake.puts == 2 && fdinfo_wants.others,
+	check(run("12") == EX_OK && fake.puts == 2 && fdinfo_scope.others,
 	      "two dumps have two records");
 	check_steps("close 1 2 confine id 7 new id 9 new ",
 		    "two dumps: files are opened before confine(), and each dump has a new client");

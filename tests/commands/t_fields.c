@@ -225,12 +225,12 @@ static void t_headers(void)
 	      is_said("csv: gpustat appends a new header, because: no column of the file is a field of the records\n"),
 	      "header: columns that are no fields are refused with a message");
 	header("time,dev,field,instance,value\n", 2);
-	check(!opt.out.headed && is_said("only one of the file and this run has the columns of -f\n"),
+	check(!opt.out.headed && is_said("the file and this run differ in the use of -f\n"),
 	      "header: one without -f is refused with -f");
 	header("time,dev,field,instance,value\n", 0);
 	check(!opt.out.headed && is_said(NULL), "header: one without -f is accepted without -f");
 	header("dev\n", 0);
-	check(!opt.out.headed && is_said("only one of the file and this run has the columns of -f\n"),
+	check(!opt.out.headed && is_said("the file and this run differ in the use of -f\n"),
 	      "header: one with -f is refused without -f");
 	header("dev", 2);
 	check(!opt.out.headed && is_said("the header line is too long or has no end\n"),

@@ -30,7 +30,7 @@ u32 nodes_opens, holders_found;
 struct rescan rescan;
 bool (*process_filter)(u32 pid);
 struct sensing sensing;
-struct fdinfo_wants fdinfo_wants;
+struct fdinfo_scope fdinfo_scope;
 
 static char bytes[OUT_BYTES], step_bytes[512];
 static struct buf steps;

@@ -12,7 +12,7 @@ static const struct cmd live = { .kind = K_DEVICE, .with = WITH_LIVE },
 struct opts opt = { .cmd = &live };
 u32 *order;
 size_t norder;
-struct fdinfo_wants fdinfo_wants;
+struct fdinfo_scope fdinfo_scope;
 
 static char steps[256];
 static void step(const char *name) { strncat(steps, name, sizeof(steps) - strlen(steps) - 1); }
@@ -81,19 +81,19 @@ static void t_start(void)
 	sources_start();
 	check_str(taken(), "records sysfs+ vcio+ fdinfo+ ",
 	          "start: devices come before their clients");
-	check(!fdinfo_wants.tasks, "start: records of devices need no names of processes");
+	check(!fdinfo_scope.tasks, "start: records of devices need no names of processes");
 	opt.npids = 1;
 	sources_start();
-	check(fdinfo_wants.tasks, "start: a filter by pid needs names of processes");
+	check(fdinfo_scope.tasks, "start: a filter by pid needs names of processes");
 	opt.npids = 0;
 	opt.comm = LIT("x");
 	sources_start();
-	check(fdinfo_wants.tasks, "start: a filter by name needs names of processes");
+	check(fdinfo_scope.tasks, "start: a filter by name needs names of processes");
 	opt.comm = (struct str){ 0 };
 	taken();
 	opt.cmd = &procs;
 	sources_start();
-	check(fdinfo_wants.tasks && task_shows == record_shows && ntasks == 0,
+	check(fdinfo_scope.tasks && task_shows == record_shows && ntasks == 0,
 	      "start: records of processes need names of processes");
 	check_str(taken(), "records tasks sysfs+ vcio+ fdinfo+ ",
 	          "start: records of processes need the facts of processes");

@@ -1058,7 +1058,7 @@ static int make_dir(void)
 	return 0;
 }
 
-static void test_supplier(void)
+static void test_provider(void)
 {
 	KDint jobs = find("farm", "jobs"), heat = find("farm", "heat"), n, later;
 	const KDCounterInfoKHR *c = kdGetCounterInformationKHR(heat);
@@ -1167,7 +1167,7 @@ static void test_section_6(int files)
 	test_threads();
 	test_fork();
 	if (files) {
-		test_supplier();
+		test_provider();
 		test_strange_files();
 	} else {
 		skip("1: files of other programs' counters", "no folder can be written");

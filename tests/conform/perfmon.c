@@ -438,7 +438,7 @@ static void test_system(void)
 		x = get_pmd(a, 0, 0);
 		y = get_pmd(b, 0, 0);
 		if (!ok(x >= 20000 * unit, "each system-wide context monitors its own processor"))
-			tell("there, here", x, y, 0);
+			report("there, here", x, y, 0);
 		close(b);
 	}
 	worker_end(&w);
@@ -691,7 +691,7 @@ static void test_layout(void)
 	}
 	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (rows[i].at != rows[i].want_at || rows[i].size != rows[i].want_size) {
-			tell(rows[i].name, rows[i].at, rows[i].size, rows[i].want_at);
+			report(rows[i].name, rows[i].at, rows[i].size, rows[i].want_at);
 			bad++;
 		}
 	is(bad, 0, "structures are laid out as perfmon's");
@@ -972,7 +972,7 @@ static void test_random(void)
 	int na = randomized(42, mask, a), nb = randomized(42, mask, b), nc = randomized(43, mask, c), i, bad = 0;
 
 	if (!ok(na == 64 && nb == 64 && nc == 64, "sixty-four random periods"))
-		tell("periods", (uint64_t)na, (uint64_t)nb, (uint64_t)nc);
+		report("periods", (uint64_t)na, (uint64_t)nb, (uint64_t)nc);
 	if (na < 64 || nb < 64 || nc < 64)
 		return;
 	/* The first one is the initial value. */
@@ -1274,7 +1274,7 @@ static void test_time_switch(void)
 	   "sets are switched round-robin, in the order of their numbers");
 	between(runs, 12, took / 10000000 + 1, "each set is switched after its timeout, and none before it");
 	between(active, took * 9 / 10, took, "one set is active at any time: together they have the whole time");
-	tell("runs", i[0].set_runs, i[1].set_runs, i[2].set_runs);
+	report("runs", i[0].set_runs, i[1].set_runs, i[2].set_runs);
 	if (hardware)
 		is(least, runs / 3, "each set was active equally often");
 	close(fd);

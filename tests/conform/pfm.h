@@ -49,7 +49,7 @@ UNUSED static void skip(const char *name, const char *why)
 }
 
 /* Prints a line that explains a failure, with three numbers. */
-UNUSED static void tell(const char *what, uint64_t a, uint64_t b, uint64_t c)
+UNUSED static void report(const char *what, uint64_t a, uint64_t b, uint64_t c)
 {
 	printf("# %s: %lld, %lld, %lld\n", what, (long long)a, (long long)b, (long long)c);
 }
@@ -57,7 +57,7 @@ UNUSED static void tell(const char *what, uint64_t a, uint64_t b, uint64_t c)
 UNUSED static int is(uint64_t got, uint64_t want, const char *name)
 {
 	if (!ok(got == want, name)) {
-		tell("got, want", got, want, 0);
+		report("got, want", got, want, 0);
 		return 0;
 	}
 	return 1;
@@ -67,7 +67,7 @@ UNUSED static int is(uint64_t got, uint64_t want, const char *name)
 UNUSED static int between(uint64_t got, uint64_t lo, uint64_t hi, const char *name)
 {
 	if (!ok(got >= lo && got <= hi, name)) {
-		tell("got, of, to", got, lo, hi);
+		report("got, of, to", got, lo, hi);
 		return 0;
 	}
 	return 1;

@@ -10,7 +10,7 @@
 static const struct {
 	const char *name, *prefix, *unit, *raw_unit;
 	u8 point, rule;
-} wants[] = {
+} expects[] = {
 	{ "temp1", "temp", "C", "mC", 3, R_LEVEL },
 	{ "temp0", "temp", "C", "mC", 3, R_LEVEL },
 	{ "temp12", "temp", "C", "mC", 3, R_LEVEL },
@@ -31,14 +31,14 @@ static void t_names(void)
 		"Temp1", "pwm1", "intrusion0", "temptemp1", "temp18446744073709551616", "in",
 	};
 
-	for (size_t i = 0; i < LEN(wants); i++) {
-		const struct channel *c = channel_find(str_z(wants[i].name));
+	for (size_t i = 0; i < LEN(expects); i++) {
+		const struct channel *c = channel_find(str_z(expects[i].name));
 
-		check(c && strcmp(c->prefix, wants[i].prefix) == 0 &&
-		      strcmp(c->unit, wants[i].unit) == 0 &&
-		      strcmp(c->raw_unit, wants[i].raw_unit) == 0 &&
-		      c->point == wants[i].point && c->rule == wants[i].rule && *c->what,
-		      "%s is a channel in %s", wants[i].name, wants[i].unit);
+		check(c && strcmp(c->prefix, expects[i].prefix) == 0 &&
+		      strcmp(c->unit, expects[i].unit) == 0 &&
+		      strcmp(c->raw_unit, expects[i].raw_unit) == 0 &&
+		      c->point == expects[i].point && c->rule == expects[i].rule && *c->what,
+		      "%s is a channel in %s", expects[i].name, expects[i].unit);
 	}
 	for (size_t i = 0; i < LEN(none); i++)
 		check(!channel_find(edge_str(none[i], strlen(none[i]))), "'%s' is not a channel",

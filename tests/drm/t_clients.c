@@ -57,9 +57,9 @@ static void t_put(void)
 	check_str(str_of(b, text_copy(it->name, b, sizeof(b))), "game",
 	          "a client has the name of drm-client-name");
 	check(it->other == NONE, "vendors' keys are not stored by default");
-	fdinfo_wants.others = true;
+	fdinfo_scope.others = true;
 	read_text(HEAD "vendor-key:\t1 2\npasid:\t9\n", 2000);
-	fdinfo_wants.others = false;
+	fdinfo_scope.others = false;
 	check_str(str_of(b, text_copy(it->other, b, sizeof(b))), "vendor-key:1 2\npasid:9\n",
 		  "vendors' keys are stored if requested");
 	check(it->name == NONE && it->skipped == 0,

@@ -4,7 +4,7 @@
 
 #include "folder.h"
 
-struct fdinfo_wants fdinfo_wants;
+struct fdinfo_scope fdinfo_scope;
 
 static char slots[128]; /* the devices that were requested, by slot */
 
@@ -163,7 +163,7 @@ static void t_read(void)
 	          "a time that exceeds 64 bits in ns is unknown");
 	check(c->other == NONE, "other facts are not stored by default");
 	file_is("proc/42/sdma_7", "18446744073709550\n");
-	fdinfo_wants.others = devices[1].awake = true;
+	fdinfo_scope.others = devices[1].awake = true;
 	check(kfd_read(c, 42, 3000), "kfd_read() of a process with the largest time succeeds");
 	check_u64(value(&c->e, D_BUSY_NS, "sdma"), 18446744073709550000u,
 	          "the time is converted from us to ns");

@@ -266,7 +266,7 @@ static int fails(int error)
 	return -1;
 }
 
-static bool is_ours(int fd)
+static bool is_own(int fd)
 {
 	return fd >= FIRST_FD && fd < FIRST_FD + MAX_FDS && fds[fd - FIRST_FD].open;
 }
@@ -293,7 +293,7 @@ int __wrap_openat(int dir, const char *path, int flags, ...)
 
 REAL(int, close, int fd)
 {
-	if (!is_ours(fd))
+	if (!is_own(fd))
 		return __real_close(fd);
 	fds[fd - FIRST_FD].open = false;
 	return 0;
@@ -320,14 +320,14 @@ static ssize_t give(int fd, void *b, size_t n, size_t at)
 
 REAL(ssize_t, pread, int fd, void *b, size_t n, off_t at)
 {
-	return is_ours(fd) ? give(fd, b, n, (size_t)at) : __real_pread(fd, b, n, at);
+	return is_own(fd) ? give(fd, b, n, (size_t)at) : __real_pread(fd, b, n, at);
 }
 
 REAL(ssize_t, read, int fd, void *b, size_t n)
 {
 	ssize_t r;
 
-	if (!is_ours(fd))
+	if (!is_own(fd))
 		return in_use && fd == 0 ? 0 : __real_read(fd, b, n);
 	r = give(fd, b, n, fds[fd - FIRST_FD].at);
 	fds[fd - FIRST_FD].at += r > 0 ? (size_t)r : 0;
@@ -336,7 +336,7 @@ REAL(ssize_t, read, int fd, void *b, size_t n)
 
 REAL(ssize_t, write, int fd, const void *b, size_t n)
 {
-	if (is_ours(fd))
+	if (is_own(fd))
 		return fails(EBADF);
 	if (!in_use || (fd != 1 && fd != 2))
 		return __real_write(fd, b, n);
@@ -351,7 +351,7 @@ REAL(ssize_t, write, int fd, const void *b, size_t n)
 
 REAL(off_t, lseek, int fd, off_t at, int whence)
 {
-	if (!is_ours(fd))
+	if (!is_own(fd))
 		return __real_lseek(fd, at, whence);
 	if (whence == SEEK_SET)
 		fds[fd - FIRST_FD].at = (size_t)at;
@@ -384,12 +384,12 @@ REAL(int, fstatat, int dir, const char *path, struct stat *st, int flags)
 
 REAL(int, fstat, int fd, struct stat *st)
 {
-	return is_ours(fd) ? describe(fds[fd - FIRST_FD].path, st) : __real_fstat(fd, st);
+	return is_own(fd) ? describe(fds[fd - FIRST_FD].path, st) : __real_fstat(fd, st);
 }
 
 REAL(int, fstatfs, int fd, struct statfs *st)
 {
-	if (!is_ours(fd))
+	if (!is_own(fd))
 		return __real_fstatfs(fd, st);
 	memset(st, 0, sizeof(*st));
 	if (file_at((struct str)STR("dev/vcio")) >= 0)
@@ -501,11 +501,11 @@ long __wrap_syscall(long number, ...)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
 	if (number == SYS_ioctl)
-		return is_ours((int)a[0]) && strcmp(fds[a[0] - FIRST_FD].path, "dev/vcio") == 0 ?
+		return is_own((int)a[0]) && strcmp(fds[a[0] - FIRST_FD].path, "dev/vcio") == 0 ?
 		       mailbox((int)a[0], (u8 *)a[2]) : fails(ENOTTY);
 	if (in_use && number != SYS_getdents64)
 		return accessible((int)a[0], (const char *)a[1]);
-	return is_ours((int)a[0]) ? list((int)a[0], (char *)a[1], (size_t)a[2]) : fails(ENOSYS);
+	return is_own((int)a[0]) ? list((int)a[0], (char *)a[1], (size_t)a[2]) : fails(ENOSYS);
 }
 
 /* Calls that would have an effect outside this process, or change it. */

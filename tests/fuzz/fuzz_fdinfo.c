@@ -233,7 +233,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	/* One copy begins after a page that faults, and one ends before one. The output uses the
 	 * second place, so the input of the complete run uses the first. */
-	fdinfo_wants.others = true;
+	fdinfo_scope.others = true;
 	if (n && data[0] < 16) {
 		s = edge_str((const char *)data + 1, n - 1);
 		run_other(data[0], s);

@@ -68,14 +68,14 @@ static void add(struct record *r, const struct column *c, struct str inst, struc
 static void take_group(struct str *in, struct record *r, const struct column *c, const struct column *end, u32 when)
 {
 	/* only gpustat chooses the names of missing data */
-	static const struct str ours[] = { STR("temp"), STR("fan"), STR("memory") };
+	static const struct str own[] = { STR("temp"), STR("fan"), STR("memory") };
 	struct str names[MAX_NAMES] = { { 0 } };
 	u8 many = take_u8(in);
 	size_t n = many < 240 ? many % 5 : MAX_NAMES;
 	bool list = c->shape == S_LIST, any = false;
 
 	for (size_t i = 0; i < n; i++) {
-		names[i] = strcmp(c->group, "missing") == 0 ? ours[i % LEN(ours)] : take_text(in);
+		names[i] = strcmp(c->group, "missing") == 0 ? own[i % LEN(own)] : take_text(in);
 		for (size_t k = 0; k < i; k++)
 			if (str_eq(names[i], names[k]))
 				n = i; /* names in the list are unique */

@@ -268,7 +268,7 @@ static bool plain_value(const struct row *r, const char *full, u64 *v)
 }
 
 /* Adds a file below the device's folder or its node's. */
-static void tell_file(const struct row *r, size_t file, const char *full, struct str star)
+static void report_file(const struct row *r, size_t file, const char *full, struct str star)
 {
 	struct told *t = &told.of[told.n];
 	char to[PATH_MAX];
@@ -300,7 +300,7 @@ static void tell_file(const struct row *r, size_t file, const char *full, struct
 }
 
 /* Adds all files of the rows below a folder. */
-static void tell_folder(const struct device *d, const char *folder, bool node)
+static void report_folder(const struct device *d, const char *folder, bool node)
 {
 	size_t n = strlen(folder);
 	struct str path, text, star = { 0 };
@@ -321,7 +321,7 @@ static void tell_folder(const struct device *d, const char *folder, bool node)
 			if (kind != '=' || files_behind(full, to, &now) != '=' || now.p != text.p || strcmp(full, to) != 0)
 				told.unsure[r->desc] = true;
 			else
-				tell_file(r, i, full, star);
+				report_file(r, i, full, star);
 		}
 	}
 }
@@ -378,15 +378,15 @@ static void check_told(const struct device *d, const struct told *t, bool awake)
 /* Checks that each counter whose kind only these files have is in one of them. */
 static void check_source(const struct counter *k)
 {
-	bool ours = false;
+	bool own = false;
 
 	if (told.unsure[k->desc] || !(k->flags & CF_SEEN))
 		return;
 	for (size_t i = 0; i < LEN(rows); i++)
-		ours |= rows[i].desc == k->desc && rows[i].flags & R_ONLY;
+		own |= rows[i].desc == k->desc && rows[i].flags & R_ONLY;
 	for (size_t i = 0; i < told.n; i++)
-		ours &= told.of[i].row->desc != k->desc || !str_is(inst_name(k->inst), told.of[i].inst);
-	must(!ours, "a counter of a device is in some file");
+		own &= told.of[i].row->desc != k->desc || !str_is(inst_name(k->inst), told.of[i].inst);
+	must(!own, "a counter of a device is in some file");
 }
 
 /* Compares "KEY=WORD" of a device's uevent. False: unknown to the simple reader. */
@@ -446,8 +446,8 @@ static void check_device(const struct device *d, bool values)
 			return;
 		awake = str_is(line, states[0]);
 	}
-	tell_folder(d, folder, false);
-	tell_folder(d, node, true);
+	report_folder(d, folder, false);
+	report_folder(d, node, true);
 	if (told.full)
 		return;
 	for (size_t i = 0; i < told.n; i++)
@@ -844,7 +844,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	again = false;
 	files_set(s);
 	sensing.listing = s.p < s.e && s.e[-1] == ' ';
-	registry.repeats = fdinfo_wants.tasks = fdinfo_wants.others = true;
+	registry.repeats = fdinfo_scope.tasks = fdinfo_scope.others = true;
 	src_sysfs.start();
 	src_fdinfo.start();
 	src_sysfs.sample();

@@ -146,7 +146,7 @@ static const struct {
 	const char *name, *unit;
 	u8 rule;
 	u64 v, of, max;
-} wants[] = {
+} expects[] = {
 	{ "cpu/all/util", "%", R_SHARE, 19450, 296550, 100 },
 	{ "cpu/cpu0/util", "%", R_SHARE, 7200, 98700, 100 },
 	{ "cpu/cpu0/user", "%", R_SHARE, 5200, 98700, 100 },
@@ -201,12 +201,12 @@ static void t_rows(void)
 	u64 page = sys_page_size();
 
 	start(TREE);
-	for (size_t i = 0; i < LEN(wants); i++) {
-		const struct hostcounter *h = find(wants[i].name);
-		struct value x = get(wants[i].name);
+	for (size_t i = 0; i < LEN(expects); i++) {
+		const struct hostcounter *h = find(expects[i].name);
+		struct value x = get(expects[i].name);
 
-		if (!check(h && x.error == 0 && x.v == wants[i].v && x.of == wants[i].of && h->rule == wants[i].rule &&
-			   h->max == wants[i].max && strcmp(h->unit, wants[i].unit) == 0 && *h->what, "%s", wants[i].name) && h)
+		if (!check(h && x.error == 0 && x.v == expects[i].v && x.of == expects[i].of && h->rule == expects[i].rule &&
+			   h->max == expects[i].max && strcmp(h->unit, expects[i].unit) == 0 && *h->what, "%s", expects[i].name) && h)
 			note("error %ld, %" PRIu64 " of %" PRIu64 ", rule %d, max %" PRIu64 " %s", x.error, x.v, x.of, h->rule,
 			     h->max, h->unit);
 	}

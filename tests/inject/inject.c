@@ -362,7 +362,7 @@ int __wrap_inotify_init1(int flags)
 }
 
 /* Before Linux 6.2 the size of /proc/PID/fd was not the number of descriptors. */
-static int tell_no_count(int r, struct stat *st)
+static int report_no_count(int r, struct stat *st)
 {
 	if (r == 0 && is_old() && S_ISDIR(st->st_mode))
 		st->st_size = 0;
@@ -374,7 +374,7 @@ int __wrap_fstat(int fd, struct stat *st);
 int __wrap_fstat(int fd, struct stat *st)
 {
 	GATE(fstat, NULL, fd);
-	return tell_no_count(__real_fstat(fd, st), st);
+	return report_no_count(__real_fstat(fd, st), st);
 }
 
 int __real_fstatat(int dir, const char *path, struct stat *st, int flags);
@@ -382,7 +382,7 @@ int __wrap_fstatat(int dir, const char *path, struct stat *st, int flags);
 int __wrap_fstatat(int dir, const char *path, struct stat *st, int flags)
 {
 	GATE(fstatat, path, -1);
-	return tell_no_count(__real_fstatat(dir, path, st, flags), st);
+	return report_no_count(__real_fstatat(dir, path, st, flags), st);
 }
 
 void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
@@ -736,7 +736,7 @@ long __wrap_syscall(long nr, ...)
 /* --- the end of a case ------------------------------------------------------------------------ */
 
 /* Reports the open files of a process, which waits meanwhile. */
-static void tell_open(int pid)
+static void report_open(int pid)
 {
 	static char b[8192];
 	char path[32];
@@ -768,7 +768,7 @@ static void tell_open(int pid)
 }
 
 /* Reports the user and the privileges of a process. */
-static void tell_may(int pid)
+static void report_may(int pid)
 {
 	static const char *const keys[] = { "Uid:", "Gid:", "CapInh:", "CapPrm:", "CapEff:", "NoNewPrivs:", "Seccomp:" };
 	char path[32], b[4096] = "";
@@ -979,27 +979,27 @@ static void hear(int pid, int talk)
 
 	if (__real_read(talk, &c, 1) != 1)
 		return;
-	tell_open(pid);
-	tell_may(pid);
+	report_open(pid);
+	report_may(pid);
 	if (__real_write(talk, &c, 1) != 1)
 		die("inject: the process did not wait");
 }
 
 /* Waits for the program's exit or the deadline. True: the deadline expired. */
-static bool watch(int pid, int ours, int talk)
+static bool watch(int pid, int is_own, int talk)
 {
 	int pidfd = (int)__real_syscall(434, pid, 0);
 	int64_t end = now_ms() + fault.deadline;
 	bool ended = false, hung = false;
 
 	while (!ended && !hung) {
-		struct pollfd p[] = { { .fd = pidfd, .events = POLLIN }, { .fd = ours, .events = POLLIN },
+		struct pollfd p[] = { { .fd = pidfd, .events = POLLIN }, { .fd = is_own, .events = POLLIN },
 				      { .fd = talk, .events = POLLIN } };
 		int r = poll(p, 3, (int)(end > now_ms() ? end - now_ms() : 0));
 
 		hung = r == 0;
-		if (r > 0 && p[1].revents && !drain(ours))
-			ours = -1;
+		if (r > 0 && p[1].revents && !drain(is_own))
+			is_own = -1;
 		if (r > 0 && p[2].revents) {
 			hear(pid, talk);
 			talk = -1;
@@ -1008,10 +1008,10 @@ static bool watch(int pid, int ours, int talk)
 	}
 	if (hung)
 		__real_syscall(SYS_kill, pid, SIGKILL);
-	while (ours >= 0 && !hung) {
-		struct pollfd p = { .fd = ours, .events = POLLIN };
+	while (is_own >= 0 && !hung) {
+		struct pollfd p = { .fd = is_own, .events = POLLIN };
 
-		if (poll(&p, 1, 0) <= 0 || !drain(ours))
+		if (poll(&p, 1, 0) <= 0 || !drain(is_own))
 			break;
 	}
 	__real_close(pidfd);

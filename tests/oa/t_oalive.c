@@ -73,11 +73,11 @@ long oaset_regs(const struct oaset *s, const struct oadevice *d, u8 type, u32 (*
 /* The numbers of parameters, which are those of the kernel's i915_drm.h. */
 static void test_params(void)
 {
-	static const u32 ours[] = { PARAM_PCI, PARAM_REVISION, PARAM_SUBSLICES, PARAM_EUS, PARAM_SLICE_MASK, PARAM_SUBSLICE_MASK,
+	static const u32 own[] = { PARAM_PCI, PARAM_REVISION, PARAM_SUBSLICES, PARAM_EUS, PARAM_SLICE_MASK, PARAM_SUBSLICE_MASK,
 				    PARAM_CS_HZ, PARAM_PERF_REVISION, PARAM_OA_HZ };
 	static const u32 kernel[] = { 4, 32, 33, 34, 46, 47, 51, 54, 57 };
 
-	check(LEN(ours) == LEN(kernel) && memcmp(ours, kernel, sizeof(kernel)) == 0,
+	check(LEN(own) == LEN(kernel) && memcmp(own, kernel, sizeof(kernel)) == 0,
 	      "the parameters have the numbers of the kernel's i915_drm.h");
 }
 

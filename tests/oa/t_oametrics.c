@@ -548,7 +548,7 @@ static const char sets_xml[] =
 
 /* Writes everything that a set contains as text, equations as tokens, but no descriptions, which
  * built-in sets do not have. */
-static void tell_set(const struct oaset *s, struct buf *o)
+static void report_set(const struct oaset *s, struct buf *o)
 {
 	static u32 regs[16384][2];
 	struct str in = { 0 }, conf = { 0 };
@@ -612,7 +612,7 @@ static void tell_set(const struct oaset *s, struct buf *o)
 }
 
 /* Writes everything that a file contains. */
-static void tell(const struct oafile *f, struct buf *o)
+static void report(const struct oafile *f, struct buf *o)
 {
 	struct str at = { 0 };
 	struct oaset s;
@@ -621,7 +621,7 @@ static void tell(const struct oafile *f, struct buf *o)
 		struct str in = { 0 };
 		struct oadef c;
 
-		tell_set(&s, o);
+		report_set(&s, o);
 		while (oadef_next(&s, &in, &c)) {
 			put_str(o, c.description);
 			put_c(o, '\n');
@@ -739,8 +739,8 @@ static bool same(const struct oafile *a, const struct oafile *b)
 {
 	struct buf o[2] = { BUF(told[0]), BUF(told[1]) };
 
-	tell(a, &o[0]);
-	tell(b, &o[1]);
+	report(a, &o[0]);
+	report(b, &o[1]);
 	return same_texts(o);
 }
 
@@ -1007,8 +1007,8 @@ static bool builtin_same(const struct oaset *x, const struct oadevice *d, FILE *
 		return !str_eq(x->name, S("RenderBasic")) && !str_eq(x->name, S("ComputeBasic"));
 	nfound[i]++;
 	chance(sum);
-	tell_set(x, &o[0]);
-	tell_set(&s, &o[1]);
+	report_set(x, &o[0]);
+	report_set(&s, &o[1]);
 	why.n = 0;
 	return same_texts(o) && oaprog_compile(&prog, x, d, &why) && oaprog_compile(&prog2, &s, d, &why) && evaluate(out, sum, v);
 }

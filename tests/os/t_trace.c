@@ -9,7 +9,7 @@ static char said[4096]; /* the calls of a tracer, one per line */
 static struct buf calls;
 static const char *refused, *named;
 
-static void tell(const char *what, u32 path, long n)
+static void report(const char *what, u32 path, long n)
 {
 	put_z(&calls, what);
 	put_c(&calls, ' ');
@@ -31,12 +31,12 @@ static void find(u32 path, enum traced what)
 {
 	static const char *const words[] = { "there", "file", "folder", "denied" };
 
-	tell(words[what], path, -1);
+	report(words[what], path, -1);
 }
 
 static void node(u32 path, const u32 rdev[2])
 {
-	tell("node", path, (long)(rdev[0] * 1000 + rdev[1]));
+	report("node", path, (long)(rdev[0] * 1000 + rdev[1]));
 }
 
 static bool is_named(u32 path)
@@ -46,7 +46,7 @@ static bool is_named(u32 path)
 
 static long read_some(u32 path, char *b, long n, size_t cap, u64 at)
 {
-	tell(at == 0 ? "first" : at == UINT64_MAX ? "next" : "more", path, n);
+	report(at == 0 ? "first" : at == UINT64_MAX ? "next" : "more", path, n);
 	if (n > 0 && cap > 1 && is_named(path)) {
 		b[0] = 'X';
 		return 1;
@@ -57,7 +57,7 @@ static long read_some(u32 path, char *b, long n, size_t cap, u64 at)
 static long link_text(u32 path, char *b, long n, size_t cap)
 {
 	(void)cap;
-	tell("link", path, n);
+	report("link", path, n);
 	b[0] = 'L';
 	return n;
 }

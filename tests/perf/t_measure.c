@@ -278,7 +278,7 @@ static int nothing(void)
 static int to_control, from_ack;
 
 /* Sends a text to --control; returns the number of answers. */
-static int tell(const char *text)
+static int control_send(const char *text)
 {
 	char b[64];
 	long n;
@@ -301,13 +301,13 @@ static int control(void)
 	m.delay = -1;
 	target.all = true;
 	EXPECT(2, add("duration_time", 0) && measure_start(&m) == 0 && !m.on && !m.start);
-	EXPECT(3, tell("enable\n") == 1 && m.on && m.start && counts[1].live);
-	EXPECT(4, tell("disable\n") == 1 && !m.on && tell("ping\n") == 1 && !m.on);
-	EXPECT(5, tell("nosuch\n") == 0 && tell("enab") == 0 && !m.on && tell("le\n") == 1 && m.on);
-	EXPECT(6, tell(" disable \nping\nping\n") == 3 && !m.on);
+	EXPECT(3, control_send("enable\n") == 1 && m.on && m.start && counts[1].live);
+	EXPECT(4, control_send("disable\n") == 1 && !m.on && control_send("ping\n") == 1 && !m.on);
+	EXPECT(5, control_send("nosuch\n") == 0 && control_send("enab") == 0 && !m.on && control_send("le\n") == 1 && m.on);
+	EXPECT(6, control_send(" disable \nping\nping\n") == 3 && !m.on);
 	memset(text, 'x', sizeof(text));
 	text[256] = '\0'; /* a line that fills the buffer is dropped */
-	EXPECT(7, tell(text) == 0 && tell("\nping\n") == 1);
+	EXPECT(7, control_send(text) == 0 && control_send("\nping\n") == 1);
 	sys_write(to_control, "stop\n", 5);
 	EXPECT(8, !measure_next(&m) && m.stop && sys_read(from_ack, text, sizeof(text)) == 4);
 	close(to_control);

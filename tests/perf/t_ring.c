@@ -36,7 +36,7 @@ static void ring_put(int i, const void *p, size_t n)
 		data[heads[i]++ % (PAGES * page)] = from[k];
 }
 
-static void ring_tell(int i)
+static void ring_report(int i)
 {
 	memcpy(shared[i] + PAGE_HEAD, &heads[i], sizeof(heads[i]));
 }
@@ -128,7 +128,7 @@ static void t_again(void)
 	for (u64 i = 0; i < 10; i++)
 		put_at(0, i, 9500000 + i);
 	put_lost(0, 2, 9600000);
-	ring_tell(0);
+	ring_report(0);
 	check_u64(rings_drain(UINT64_MAX, &r), 11,
 	          "samples that are handled without decoding are counted");
 	check_u64(again_calls, 10, "only samples are handled without decoding");
@@ -145,8 +145,8 @@ static void t_copy(void)
 		put_sample_of(0, t < 4 ? 50 : 51, 200 + t);
 	put_lost(1, 7, 150);
 	put_sample_of(1, 51, 160);
-	ring_tell(0);
-	ring_tell(1);
+	ring_report(0);
+	ring_report(1);
 	check_u64(copy_rings(), 7, "rings_copy counts the samples");
 	check_u64(copied.bytes, 7 * 32 + 40, "rings_copy copies all bytes");
 	check_u64(copied.samples, 3,
@@ -158,14 +158,14 @@ static void t_copy(void)
 	check_u64(tail_of(0) - heads[0] + tail_of(1) - heads[1], 0, "rings are empty after rings_copy");
 	check_u64(copy_rings() + copied.calls + copied.parts, 0, "the next rings_copy reads nothing");
 	put_sample_of(0, 51, 300);
-	ring_tell(0);
+	ring_report(0);
 	check_u64(copy_rings() - copied.calls, 1,
 	          "rings_copy decodes no other sample of a task until the next call");
 	while (heads[2] % (PAGES * page) != PAGES * page - 32)
-		put_sample_of(2, 9, 400), ring_tell(2), copy_rings();
+		put_sample_of(2, 9, 400), ring_report(2), copy_rings();
 	put_lost(2, 1, 500);
 	put_sample_of(2, 9, 501);
-	ring_tell(2);
+	ring_report(2);
 	check(copy_rings() == 1 && copied.parts == 2 && copied.bytes == 72 && copied.calls == 1,
 	      "a record that wraps around the end of the ring is copied in two parts");
 }
@@ -178,8 +178,8 @@ static void t_copy_corrupt(void)
 	ring_put(3, "\0\0\0\0\0\0\0\0", 8);
 	put_sample_of(3, 9, 601);
 	put_sample_of(4, 9, 602);
-	ring_tell(3);
-	ring_tell(4);
+	ring_report(3);
+	ring_report(4);
 	check_u64(copy_rings(), 2, "rings_copy ends a ring at an invalid record");
 	check_u64(copied.bytes, 64, "rings_copy copies no byte after an invalid record");
 	check_u64(rings_corrupt - before, 1,
@@ -198,7 +198,7 @@ static void take_slowly(const struct prec *r)
 			put_sample(0, 2000000 + seen);
 		else
 			missed++;
-	ring_tell(0);
+	ring_report(0);
 }
 
 static const struct ring_reader slow = { .format = format, .handle = take_slowly };
@@ -211,7 +211,7 @@ static void t_burst(void)
 	seen = last = bad_order = 0;
 	for (u64 i = 0; i < FIRST; i++)
 		put_sample(0, 1000000 + i);
-	ring_tell(0);
+	ring_report(0);
 	more = MORE;
 	check_u64(rings_drain(1999999, &slow), FIRST,
 	          "a burst: rings_drain handles only the records up to the given time");
@@ -232,7 +232,7 @@ static void t_full(void)
 	while (heads[0] - tail_of(0) + 32 <= PAGES * page) {
 		put_sample(0, 3000000 + total++);
 		if (total % 100 == 0)
-			ring_tell(0), rings_drain(1, &taker);
+			ring_report(0), rings_drain(1, &taker);
 	}
 	check_u64(seen, 0, "full backlog: no record is handled before its time");
 	check(total >= room && total <= room + PAGES * page / 32,
@@ -240,8 +240,8 @@ static void t_full(void)
 	      " of %" PRIu64, total, room);
 	for (int i = 0; i < 10; i++)
 		put_sample(1, 4000000 + (u64)i);
-	ring_tell(0);
-	ring_tell(1);
+	ring_report(0);
+	ring_report(1);
 	check_u64(rings_drain(UINT64_MAX, &taker), total + 10,
 		  "full backlog: all records in blocks and rings are handled, also of a ring "
 		  "without a block");
@@ -251,7 +251,7 @@ static void t_full(void)
 	check_u64(merge.nblocks, MAX_BLOCKS - 1, "full backlog: all blocks were in use");
 	for (u64 i = 0; i < 100; i++)
 		put_sample(1, 9000000 + i);
-	ring_tell(1);
+	ring_report(1);
 	check_u64(rings_drain(UINT64_MAX, &taker), 100,
 	          "after a full backlog, another ring uses the blocks again");
 	check_u64(merge.nblocks, MAX_BLOCKS - 1,
@@ -315,7 +315,7 @@ int main(void)
 			total++;
 		}
 		for (int i = 0; i < RINGS; i++)
-			ring_tell(i);
+			ring_report(i);
 		rings_drain(UINT64_MAX, &taker);
 		for (int i = 0; i < RINGS; i++)
 			wrong += tail_of(i) != heads[i];
@@ -330,8 +330,8 @@ int main(void)
 	last = 0;
 	for (u64 t = 1; t <= 10; t++)
 		put_sample((int)t % 2, t * 10);
-	ring_tell(0);
-	ring_tell(1);
+	ring_report(0);
+	ring_report(1);
 	check_u64(rings_drain(50, &taker), 5, "rings_drain reads only records up to a time");
 	check_u64(heads[0] - tail_of(0) + heads[1] - tail_of(1), 0,
 	          "records after the given time are taken out of the rings, too");
@@ -341,14 +341,14 @@ int main(void)
 	ring_put(2, "\0\0\0\0\0\0\0\0", 8); /* a record of size 0 is invalid */
 	put_sample(2, 1001);
 	put_sample(3, 2000);
-	ring_tell(2);
-	ring_tell(3);
+	ring_report(2);
+	ring_report(3);
 	check_u64(rings_drain(UINT64_MAX, &taker), 2, "a record without a size ends its own ring only");
 	check_u64(rings_corrupt, 1, "a record without a size is counted as corrupt");
 	check_u64(tail_of(2), heads[2],
 	          "the rest of a ring after a record without a size is skipped");
 	put_sample(2, 3000);
-	ring_tell(2);
+	ring_report(2);
 	check_u64(rings_drain(UINT64_MAX, &taker), 1,
 	          "a ring is read again after its rest was skipped");
 	t_burst();

@@ -16,7 +16,7 @@
 
 enum { NUMBERS = 480, NOTHING = -4096, PATIENCE = 5 /* s */, PROBED = 4096 };
 
-static void tell(const char *what, long a, long b)
+static void report(const char *what, long a, long b)
 {
 	char text[256];
 	int n = snprintf(text, sizeof(text), "%s %ld %ld\n", what, a, b);
@@ -43,11 +43,11 @@ static void probe_call(long nr, u16 who, i32 child)
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		_exit(3);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
-		tell("killed", nr, 0);
+		report("killed", nr, 0);
 	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-		tell("waits", nr, 0);
+		report("waits", nr, 0);
 	else
-		tell("returned", nr, *result);
+		report("returned", nr, *result);
 	munmap(result, sizeof(*result));
 }
 
@@ -57,40 +57,40 @@ static void probe_open(char *path)
 		char beside[512];
 		long fd = sys_openat(AT_FDCWD, p, O_RDONLY);
 
-		tell("read", fd < 0 ? fd : 0, 0);
+		report("read", fd < 0 ? fd : 0, 0);
 		fd = sys_openat(AT_FDCWD, p, O_WRONLY);
-		tell("write", fd < 0 ? fd : 0, 0);
+		report("write", fd < 0 ? fd : 0, 0);
 		snprintf(beside, sizeof(beside), "%s.made", p);
 		fd = sys_openat_new(beside, O_WRONLY | O_CREAT, 0600);
-		tell("make", fd < 0 ? fd : 0, 0);
+		report("make", fd < 0 ? fd : 0, 0);
 	}
 }
 
-static void tell_map(const char *what, i32 fd, int prot, int flags)
+static void report_map(const char *what, i32 fd, int prot, int flags)
 {
-	tell(what, mmap(NULL, PROBED, prot, flags, fd, 0) == MAP_FAILED ? -errno : 0, 0);
+	report(what, mmap(NULL, PROBED, prot, flags, fd, 0) == MAP_FAILED ? -errno : 0, 0);
 }
 
-static void tell_protect(const char *what, void *p, int prot)
+static void report_protect(const char *what, void *p, int prot)
 {
-	tell(what, mprotect(p, PROBED, prot) < 0 ? -errno : 0, 0);
+	report(what, mprotect(p, PROBED, prot) < 0 ? -errno : 0, 0);
 }
 
 /* fd: a file open for reading and writing. reserved: address space without memory, as tables have
  * it. */
 static void probe_memory(i32 fd, char *reserved)
 {
-	tell_map("file-read", fd, PROT_READ, MAP_PRIVATE);
-	tell_map("file-write", fd, PROT_READ | PROT_WRITE, MAP_SHARED);
-	tell_map("file-copy", fd, PROT_READ | PROT_WRITE, MAP_PRIVATE);
-	tell_map("file-exec", fd, PROT_READ | PROT_EXEC, MAP_PRIVATE);
-	tell_map("anonymous-exec", -1, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS);
-	tell_map("anonymous-all", -1, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS);
-	tell_protect("table-write", reserved, PROT_READ | PROT_WRITE);
+	report_map("file-read", fd, PROT_READ, MAP_PRIVATE);
+	report_map("file-write", fd, PROT_READ | PROT_WRITE, MAP_SHARED);
+	report_map("file-copy", fd, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	report_map("file-exec", fd, PROT_READ | PROT_EXEC, MAP_PRIVATE);
+	report_map("anonymous-exec", -1, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS);
+	report_map("anonymous-all", -1, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS);
+	report_protect("table-write", reserved, PROT_READ | PROT_WRITE);
 	reserved[PROBED - 1] = 1;
-	tell_protect("table-exec", reserved, PROT_READ | PROT_EXEC);
-	tell_protect("table-all", reserved, PROT_READ | PROT_WRITE | PROT_EXEC);
-	tell_protect("code-all", (void *)((uintptr_t)probe_memory & -(uintptr_t)PROBED), PROT_READ | PROT_WRITE | PROT_EXEC);
+	report_protect("table-exec", reserved, PROT_READ | PROT_EXEC);
+	report_protect("table-all", reserved, PROT_READ | PROT_WRITE | PROT_EXEC);
+	report_protect("code-all", (void *)((uintptr_t)probe_memory & -(uintptr_t)PROBED), PROT_READ | PROT_WRITE | PROT_EXEC);
 }
 
 void sandbox_enter(u16 who, i32 child)

@@ -314,7 +314,7 @@ static void t_too_long(void)
 static void t_sample_totals(void)
 {
 	static void (*const records[])(struct out *, struct buf *, const struct record *) = { graphite_record, collectd_record };
-	static const char *const wants[] = {
+	static const char *const expects[] = {
 		"gpustat.h.sample.f.period_total 10 0\ngpustat.h.sample.g.period_total 11 0\ngpustat.h.sample.f.period_total 22 0\n",
 		"PUTVAL \"h/gpustat-sample-f/derive-period\" N:10\nPUTVAL \"h/gpustat-sample-g/derive-period\" N:11\n"
 		"PUTVAL \"h/gpustat-sample-f/derive-period\" N:22\n",
@@ -330,7 +330,7 @@ static void t_sample_totals(void)
 			put(NULL, "period", NULL, number(10 + i));
 			records[k](&o, &b, &rec);
 		}
-		check_str(made(&b), wants[k], "format %zu: samples are summed", k);
+		check_str(made(&b), expects[k], "format %zu: samples are summed", k);
 		prom_end(&o, &none); /* empties the table for the next format */
 	}
 }
