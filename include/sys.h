@@ -600,7 +600,11 @@ static inline long sys_prctl(int what)
  * in *pidfd; otherwise pidfd is NULL. */
 static inline long sys_fork(int flags, int *pidfd)
 {
+#ifdef __s390x__ /* clone(2): on this architecture the stack is the first argument */
+	SYS_RET(syscall(SYS_clone, 0, flags | SIGCHLD, pidfd, 0, 0));
+#else
 	SYS_RET(syscall(SYS_clone, flags | SIGCHLD, 0, pidfd, 0, 0));
+#endif
 }
 
 /* Opens a pipe with O_CLOEXEC. Direct system call, because libc's pipe2() contains a fallback for
