@@ -3,14 +3,14 @@
 #
 # Boots an emulated machine with INIT.c and the program as its only programs. The machines init, oa,
 # steady, rough, command, vcio, rights and bpf have DRM devices emulated by gpufake.c and
-# perffake.c, gpucounters has those of ctrfake.c, nvidia those of nvfake.c; small and thp have none,
-# but have the files of a captured machine. Prints the TAP that init writes, and that of INIT.sh,
+# perffake.c, gpucounters has those of ctrfake.c, nvidia those of nvfake.c; small, thp and bigendian
+# have none, but have the files of captured machines. Prints the TAP that init writes, and that of INIT.sh,
 # which checks the files that init sent. Exit status: 0 if all passed, 1 after a failure, 77 if
 # skipped.
 #
-# MACHINE=...  x86-64 (default); arm64 or, for small only, armhf: the program is cross-compiled
-#              and a kernel of Debian is fetched; tiny, for small only: x86-64 with the kernel
-#              that tinykernel builds
+# MACHINE=...  x86-64 (default); arm64; for small only, armhf; for bigendian only, s390x: the
+#              program is cross-compiled and a kernel of Debian is fetched; tiny, for small only:
+#              x86-64 with the kernel that tinykernel builds
 # KVER=...     kernel to boot: the newest installed one with headers and DRM of that version, 6.1
 #              or a full version (default: any); for arm64 the version of the package that is
 #              fetched, 6.12 (default: that of the release)
@@ -57,7 +57,7 @@ missing() {
 	END
 	[ -n "$kver" ] || case $machine-${KVER:-} in
 	tiny-*) [ -e /usr/include/libelf.h ] || echo libelf-dev ;;
-	arm*) [ -e "$uapi/linux/perf_event.h" ] || echo "linux-libc-dev-$machine-cross" ;;
+	arm* | s390x*) [ -e "$uapi/linux/perf_event.h" ] || echo "linux-libc-dev-$machine-cross" ;;
 	*-6.1 | *-6.1.*) echo linux-image-amd64 linux-headers-amd64 ;;
 	*) echo linux-headers-6.12-amd64 ;;
 	esac
@@ -140,6 +140,7 @@ boot() {
 	*-x86-64-rough-6.1.*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
 	*-x86-64-rough-*) cpus='-smp 2 -icount shift=3,sleep=off' ;;
 	*-arm64-*) cpus='-smp 2 -icount shift=2,sleep=off' ;;
+	*-s390x-*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
 	esac
 	# shellcheck disable=SC2086 # words
 	wake | timeout -k 5 "$limit" $qemu_system -accel "$1" -cpu "$2" $cpus -m "$memory" -monitor stdio \
@@ -194,6 +195,7 @@ small-x86-64) devices='' memory=76 boot_options=nokaslr ;;
 small-tiny) devices='' memory=48 ;;
 small-*) devices='' memory=60 ;;
 thp-*) devices='' memory=1024 ;;
+bigendian-*) devices='' ;;
 nvidia-*) devices='-device edu -device edu' ;;
 esac
 mkdir -p "$build" || fail "cannot make $build"
@@ -231,6 +233,18 @@ armhf) # the only serial line carries TAP and the console, which is silenced
 	meta=linux-image-${KVER:+$KVER-}armmp
 	export CROSS=arm-linux-gnueabihf MUSL="$top/build/boot-armhf${KVER:+-$KVER}"
 	;;
+s390x) # the console's second line, which is not used otherwise, carries TAP
+	[ -z "$devices" ] || fail "$init has no $machine"
+	kver='' accel=tcg tools='qemu-system-s390x qemu-system-misc
+		s390x-linux-gnu-gcc gcc-s390x-linux-gnu
+		python3 python3
+		apt-get apt'
+	qemu_system='qemu-system-s390x -M s390-ccw-virtio' cpu=max console=ttyS0
+	serial="-chardev file,id=console,path=$build/console -device sclplmconsole,chardev=console -device sclpconsole,chardev=tap"
+	cc=$here/../arch/musl-gcc uapi=/usr/s390x-linux-gnu/include boot_options='TAP=/dev/ttysclp0'
+	meta=linux-image-${KVER:+$KVER-}s390x
+	export CROSS=s390x-linux-gnu MUSL="$top/build/boot-s390x${KVER:+-$KVER}"
+	;;
 tiny)
 	[ -z "$devices" ] || fail "$init has no $machine"
 	kver='' tools='qemu-system-x86_64 qemu-system-x86
@@ -249,7 +263,7 @@ esac
 need=$(missing | tr '\n' ' ' | sed 's/ $//')
 [ -z "$need" ] || lacks "$need"
 case $machine in
-arm*) cross ;;
+arm* | s390x) cross ;;
 tiny)
 	"$here/tinykernel" "${vmlinuz%/*}" >"$build/kernel.log" 2>&1 || {
 		tail -n 5 "$build/kernel.log" | sed 's/^/# /'
@@ -307,8 +321,23 @@ drivers() {
 	case $init in gpucounters) echo ctrfake.ko ;; *) echo fake.ko ;; esac >>"$build/root/modules"
 }
 
+# Adds all captured machines, converted to the machine's byte order, and the golden files whose
+# commands are a program with arguments. An OA recording has the byte order of its machine. The
+# engines of amdgpu-legacy come in the order in which the file system lists the processes.
+converted() {
+	{ cp -a "$here/../trees" "$build/root/trees" && "$here/../arch/big_endian.py" "$build/root/trees" >"$build/converted" &&
+		mkdir "$build/root/golden" && ln -s trees/amdgpu "$build/root/tree" && cp "$here/../oa/skl.rec" "$build/root/" &&
+		grep -v skl.rec "$here/commands" >"$build/root/commands"; } || fail "cannot convert the captured machines"
+	for cmd in "$here"/../golden/*.json.cmd "$here"/../golden/amdgpu*.line.cmd; do
+		case $cmd in */amdgpu-legacy.*) continue ;; esac
+		! grep -qv '^g [-a-z0-9_/. ]*--proc [-a-z0-9_/. ]*$' "$cmd" || continue
+		cp "$cmd" "${cmd%.cmd}.want" "$build/root/golden/" || fail "cannot copy the golden files"
+	done
+}
+
 # Adds the files that the commands of ./commands read, and a program linked with libgpustat.a.
 captured() {
+	[ "$init" != bigendian ] || { converted; return; }
 	{ cp -a "$here/../trees/amdgpu" "$build/root/tree" && cp "$here/../oa/skl.rec" "$here/commands" "$build/root/"; } ||
 		fail "cannot copy the captured machine"
 	[ "$init" = thp ] || return 0
