@@ -21,7 +21,8 @@ def converted(table):
     return struct.pack(">" + layout, *struct.unpack("<" + layout, table))
 
 
-files = [os.path.join(d, "gpu_metrics") for d, _, names in os.walk(sys.argv[1]) if "gpu_metrics" in names]
+found = [d for d, _, names in os.walk(sys.argv[1]) if "gpu_metrics" in names]
+files = [os.path.join(d, "gpu_metrics") for d in found]
 if not files:
     sys.exit("big_endian.py: no gpu_metrics")
 for name in files:
