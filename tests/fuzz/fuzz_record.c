@@ -351,8 +351,23 @@ static void csv_back(struct str s, const struct record *r, bool head)
 
 /* --- formats ---------------------------------------------------------------------------------- */
 
+/* Append new formats: other functions use the numbers of the formats, and take_format() keeps the
+ * bytes that select the older ones. */
 static const char *const names[] = { "line", "table", "csv", "json", "logfmt", "perf-csv", "prom", "openmetrics", "influx", "graphite",
 				     "statsd", "collectd", "kmsg", "block", "plain", "chrome", "perfetto", "perf-json" };
+enum { PERF_JSON = 17 };
+
+/* Returns the format that the first byte of an input selects: 255 selects perf-json, 253, 252 ... 247
+ * the formats after it in names[], and other bytes the formats before it, modulo their number. No
+ * input of the corpus begins with 247 to 253, so that a new format changes the format of none. */
+static u8 take_format(struct str *in)
+{
+	u8 byte = take_u8(in);
+	size_t later = byte == 255 ? 0 : byte < 254 ? 254u - byte : LEN(names);
+
+	_Static_assert(LEN(names) - PERF_JSON <= 8, "bytes for the formats from perf-json on: 255, and 253 to 247");
+	return (u8)(PERF_JSON + later < LEN(names) ? PERF_JSON + later : byte % PERF_JSON);
+}
 
 static void take_options(struct str *in, u8 which, u8 kind)
 {
@@ -421,16 +436,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct str in = { (const char *)data, (const char *)data + n }, words[MAX_WORDS], options;
 	u32 when;
-	/* the last format and the last kinds have bytes of their own: the corpus was made before them */
-	u8 byte = take_u8(&in), number = take_u8(&in);
+	u8 which = take_format(&in), number = take_u8(&in);
+	/* the last kinds have bytes of their own: a part of the corpus was made before them */
 	u8 kind = number >= 254 ? K_LATENCY + (number - 254) : number % K_LATENCY;
-	u8 which = byte == 255 ? LEN(names) - 1 : byte % (LEN(names) - 1);
 	size_t small = 4 * (size_t)take_u8(&in);
 	struct buf b = { .p = edge_page(CAP), .cap = CAP };
 
 	if (n > 1 << 14)
 		return 0;
-	if (which == 5 || which == LEN(names) - 1) /* of perf */
+	if (which == 5 || which == PERF_JSON) /* of perf */
 		kind = K_EVENT;
 	if (which == 13) /* block */
 		kind = K_DEVICE;
