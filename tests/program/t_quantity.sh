@@ -16,7 +16,7 @@ insert() { # FILE PATTERN LINES: LINES before the line that begins with PATTERN
 build() {
 	mkdir "$tmp/src" && tar -c --exclude=./build --exclude=./tests --exclude='*.o' --exclude='*.d' --exclude=./gpustat --exclude=.git . |
 		tar -x -C "$tmp/src" && mkdir "$tmp/src/tests" && cp tests/toolchain "$tmp/src/tests" && cd "$tmp/src" || return 1
-	insert include/quantities.h 'QUANTITY(PWM,' 'QUANTITY(HUMIDITY, LEVEL, UNSIGNED, HUMIDITY, NONE, NONE,
+	insert include/quantities.h 'QUANTITY(TEMP,' 'QUANTITY(HUMIDITY, LEVEL, UNSIGNED, HUMIDITY, NONE, NONE,
 	 "humidity", NULL, S_INST, U_PERCENT, W_DEVICE | BOTH | W_TABLE, "humidity", "humidity")' &&
 		insert sources/device/sysfs.c '	{ F_HWMON, T_NUMBER, D_FREQ_CUR,' \
 			'	{ F_HWMON, T_NUMBER, D_HUMIDITY, 0, 0, FROM_CHAN, "humidity*_input" },' && make -s -j2
