@@ -3,17 +3,18 @@
 #
 # Boots an emulated machine with INIT.c and the program as its only programs. The machines init, oa,
 # steady, rough, command, vcio, rights and bpf have DRM devices emulated by gpufake.c and
-# perffake.c, gpucounters has those of ctrfake.c, nvidia those of nvfake.c; small, thp and bigendian
-# have none, but have the files of captured machines. Prints the TAP that init writes, and that of INIT.sh,
-# which checks the files that init sent. Exit status: 0 if all passed, 1 after a failure, 77 if
-# skipped.
+# perffake.c, gpucounters has those of ctrfake.c, nvidia those of nvfake.c; small, thp and captured
+# have none, but have the files of captured machines. Prints the TAP that init writes, and that of
+# INIT.sh, which checks the files that init sent. Exit status: 0 if all passed, 1 after a failure, 77
+# if skipped.
 #
-# MACHINE=...  x86-64 (default); arm64; for small only, armhf; for bigendian only, s390x: the
-#              program is cross-compiled and a kernel of Debian is fetched; tiny, for small only:
-#              x86-64 with the kernel that tinykernel builds
+# MACHINE=...  x86-64 (default); arm64; for small and captured only, s390x or Debian's name of an
+#              architecture of tests/arch: the program is cross-compiled and a kernel of Debian is
+#              fetched; tiny, for small only: x86-64 with the kernel that tinykernel builds
 # KVER=...     kernel to boot: the newest installed one with headers and DRM of that version, 6.1
 #              or a full version (default: any); for arm64 the version of the package that is
-#              fetched, 6.12 (default: that of the release)
+#              fetched, 6.12 (default: that of the release); 5.10, for machines without devices: the
+#              kernel of Debian 11, the oldest one that Debian's archive has
 # ACCEL=...    kvm or tcg (default: kvm if it works, else tcg)
 # BOOT_TIMEOUT=...  seconds after which the guest counts as hung (default 1200)
 set -u
@@ -57,9 +58,9 @@ missing() {
 	END
 	[ -n "$kver" ] || case $machine-${KVER:-} in
 	tiny-*) [ -e /usr/include/libelf.h ] || echo libelf-dev ;;
-	arm* | s390x*) [ -e "$uapi/linux/perf_event.h" ] || echo "linux-libc-dev-$machine-cross" ;;
-	*-6.1 | *-6.1.*) echo linux-image-amd64 linux-headers-amd64 ;;
-	*) echo linux-headers-6.12-amd64 ;;
+	x86-64-6.1 | x86-64-6.1.*) echo linux-image-amd64 linux-headers-amd64 ;;
+	x86-64-*) echo linux-headers-6.12-amd64 ;;
+	*) [ -e "$uapi/linux/perf_event.h" ] || echo "linux-libc-dev-$machine-cross" ;;
 	esac
 }
 
@@ -83,7 +84,7 @@ cross() {
 		fail "build/boot-$machine.lock"
 	fi
 	# shellcheck disable=SC2086 # a word, or none
-	"$here/../arch/fetch" "$MUSL" "$machine" - "$meta" ${devices:+modules} >"$build/fetch.log" 2>&1 || {
+	"$here/../arch/fetch" "$MUSL" "$machine" "$release" "$meta" ${devices:+modules} >"$build/fetch.log" 2>&1 || {
 		tail -n 5 "$build/fetch.log" | sed 's/^/# /'
 		lacks "$meta, its headers and musl-dev: apt-get does not give them; or such headers of amd64, for their scripts"
 	}
@@ -195,12 +196,12 @@ small-x86-64) devices='' memory=76 boot_options=nokaslr ;;
 small-tiny) devices='' memory=48 ;;
 small-*) devices='' memory=60 ;;
 thp-*) devices='' memory=1024 ;;
-bigendian-*) devices='' ;;
+captured-*) devices='' ;;
 nvidia-*) devices='-device edu -device edu' ;;
 esac
 mkdir -p "$build" || fail "cannot make $build"
-case $machine in
-x86-64)
+case $machine-${devices:+devices} in
+x86-64-*)
 	kver=$(kernels | tail -n 1) tools='qemu-system-x86_64 qemu-system-x86
 		musl-gcc musl-tools
 		xz xz-utils'
@@ -208,7 +209,7 @@ x86-64)
 	serial="-serial file:$build/console -serial chardev:tap -serial chardev:files"
 	cc=musl-gcc uapi=/usr/include modules=/lib/modules/$kver headers=/lib/modules/$kver/build kbuild=
 	;;
-arm64) # the serial line of the processor is not a ttyS, and the first ttyS is not connected
+arm64-devices) # the serial line of the processor is not a ttyS, and the first ttyS is not connected
 	kver='' accel=tcg tools='qemu-system-aarch64 qemu-system-arm
 		aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 		depmod kmod
@@ -222,30 +223,9 @@ arm64) # the serial line of the processor is not a ttyS, and the first ttyS is n
 	kbuild='ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- CC=aarch64-linux-gnu-gcc'
 	meta=linux-image-${KVER:+$KVER-}arm64
 	export CROSS=aarch64-linux-gnu MUSL="$top/build/boot-arm64${KVER:+-$KVER}"
+	release=-
 	;;
-armhf) # the only serial line carries TAP and the console, which is silenced
-	[ -z "$devices" ] || fail "$init has no $machine"
-	kver='' accel=tcg tools='qemu-system-arm qemu-system-arm
-		arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf
-		apt-get apt'
-	qemu_system='qemu-system-arm -M virt' cpu=cortex-a15 console=ttyAMA0 serial='-serial chardev:tap'
-	cc=$here/../arch/musl-gcc uapi=/usr/arm-linux-gnueabihf/include boot_options='loglevel=0 TAP=/dev/ttyAMA0'
-	meta=linux-image-${KVER:+$KVER-}armmp
-	export CROSS=arm-linux-gnueabihf MUSL="$top/build/boot-armhf${KVER:+-$KVER}"
-	;;
-s390x) # the console's second line, which is not used otherwise, carries TAP
-	[ -z "$devices" ] || fail "$init has no $machine"
-	kver='' accel=tcg tools='qemu-system-s390x qemu-system-misc
-		s390x-linux-gnu-gcc gcc-s390x-linux-gnu
-		python3 python3
-		apt-get apt'
-	qemu_system='qemu-system-s390x -M s390-ccw-virtio' cpu=max console=ttyS0
-	serial="-chardev file,id=console,path=$build/console -device sclplmconsole,chardev=console -device sclpconsole,chardev=tap"
-	cc=$here/../arch/musl-gcc uapi=/usr/s390x-linux-gnu/include boot_options='TAP=/dev/ttysclp0'
-	meta=linux-image-${KVER:+$KVER-}s390x
-	export CROSS=s390x-linux-gnu MUSL="$top/build/boot-s390x${KVER:+-$KVER}"
-	;;
-tiny)
+tiny-*)
 	[ -z "$devices" ] || fail "$init has no $machine"
 	kver='' tools='qemu-system-x86_64 qemu-system-x86
 		musl-gcc musl-tools
@@ -258,12 +238,42 @@ tiny)
 	serial="-serial file:$build/console -serial chardev:tap -serial chardev:files"
 	cc=musl-gcc uapi=/usr/include modules=
 	;;
-*) fail "no machine $machine" ;;
+*) # a row of tests/arch; the only serial line carries TAP and the console, which is silenced
+	[ -z "$devices" ] || fail "$init has no $machine"
+	row=$(top=$top build='' more='s390x s390x - s390x-linux-gnu s390x s390x:s390-ccw-virtio:max:ttyS0 linux-image-s390x' &&
+		. "$top/tests/arch/parts.sh" && rows | awk -v machine="$machine" '$2 == machine')
+	[ -n "$row" ] || fail "no machine $machine"
+	# shellcheck disable=SC2086 # words
+	set -- $row
+	release=$3 compiler=$4 emulator=qemu-system-${6%%:*} meta=$7
+	model=${6#*:} cpu=${6%:*}
+	model=${model%%:*} cpu=${cpu##*:} console=${6##*:}
+	case $emulator in
+	*-arm | *-aarch64) package=qemu-system-arm ;;
+	*-ppc64) package=qemu-system-ppc ;;
+	*-mipsel) package=qemu-system-mips ;;
+	*-i386 | *-x86_64) package=qemu-system-x86 ;;
+	*) package=qemu-system-misc ;;
+	esac
+	kver='' accel=tcg tools="$emulator $package
+		$compiler-gcc gcc-$compiler
+		python3 python3
+		apt-get apt"
+	qemu_system="$emulator -M $model" serial='-serial chardev:tap' boot_options="loglevel=0 TAP=/dev/$console"
+	if [ "$machine" = s390x ]; then # TAP has a line of its own, which the kernel does not use
+		serial="-chardev file,id=console,path=$build/console -device sclplmconsole,chardev=console -device sclpconsole,chardev=tap"
+		boot_options='TAP=/dev/ttysclp0'
+	fi
+	cc=$here/../arch/musl-gcc uapi=/usr/$compiler/include
+	[ "$machine" != amd64 ] || uapi=/usr/include
+	export CROSS="$compiler" MUSL="$top/build/boot-$machine${KVER:+-$KVER}"
+	[ "${KVER:-}" != 5.10 ] || meta=bullseye/$meta
+	;;
 esac
 need=$(missing | tr '\n' ' ' | sed 's/ $//')
 [ -z "$need" ] || lacks "$need"
 case $machine in
-arm* | s390x) cross ;;
+x86-64) ;;
 tiny)
 	"$here/tinykernel" "${vmlinuz%/*}" >"$build/kernel.log" 2>&1 || {
 		tail -n 5 "$build/kernel.log" | sed 's/^/# /'
@@ -271,6 +281,7 @@ tiny)
 	}
 	kver=$(cat "${vmlinuz%/*}/version")
 	;;
+*) cross ;;
 esac
 [ -x "$prog" ] || fail "no program $prog"
 
@@ -321,13 +332,14 @@ drivers() {
 	case $init in gpucounters) echo ctrfake.ko ;; *) echo fake.ko ;; esac >>"$build/root/modules"
 }
 
-# Adds all captured machines, converted to the machine's byte order, and the golden files whose
-# commands are a program with arguments. An OA recording has the byte order of its machine. The
-# engines of amdgpu-legacy come in the order in which the file system lists the processes.
-converted() {
-	{ cp -a "$here/../trees" "$build/root/trees" && "$here/../arch/big_endian.py" "$build/root/trees" >"$build/converted" &&
-		mkdir "$build/root/golden" && ln -s trees/amdgpu "$build/root/tree" && cp "$here/../oa/skl.rec" "$build/root/" &&
-		grep -v skl.rec "$here/commands" >"$build/root/commands"; } || fail "cannot convert the captured machines"
+# Adds all captured machines, in the byte order of the machine, and the golden files whose commands
+# are a program with arguments. An OA recording has the byte order of its machine. The engines of
+# amdgpu-legacy come in the order in which the file system lists the processes.
+all_captured() {
+	{ cp -a "$here/../trees" "$build/root/trees" && cp "$here/../oa/skl.rec" "$here/commands" "$build/root/" &&
+		mkdir "$build/root/golden" && ln -s trees/amdgpu "$build/root/tree"; } || fail "cannot copy the captured machines"
+	[ "$machine" != s390x ] || { "$here/../arch/big_endian.py" "$build/root/trees" >"$build/converted" &&
+		sed -i /skl.rec/d "$build/root/commands"; } || fail "cannot convert the captured machines"
 	for cmd in "$here"/../golden/*.json.cmd "$here"/../golden/amdgpu*.line.cmd; do
 		case $cmd in */amdgpu-legacy.*) continue ;; esac
 		! grep -qv '^g [-a-z0-9_/. ]*--proc [-a-z0-9_/. ]*$' "$cmd" || continue
@@ -337,7 +349,7 @@ converted() {
 
 # Adds the files that the commands of ./commands read, and a program linked with libgpustat.a.
 captured() {
-	[ "$init" != bigendian ] || { converted; return; }
+	[ "$init" != captured ] || { all_captured; return; }
 	{ cp -a "$here/../trees/amdgpu" "$build/root/tree" && cp "$here/../oa/skl.rec" "$here/commands" "$build/root/"; } ||
 		fail "cannot copy the captured machine"
 	[ "$init" = thp ] || return 0

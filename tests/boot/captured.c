@@ -1,8 +1,8 @@
 /*
- * bigendian: the first program of a machine that stores the most significant byte of a number
- * first. The kernel's binary files, which are gpu_metrics, perf events and inotify, have that byte
- * order too. The machines of tests/trees, whose gpu_metrics were converted, must give the golden
- * files; each command runs and prints a real result.
+ * captured: the first program of a machine without a GPU, of any architecture. The machines of
+ * tests/trees must give the golden files; each command runs and prints a real result. On a
+ * big-endian machine the binary files of the kernel, which are gpu_metrics, perf events and inotify,
+ * have that byte order too, and the gpu_metrics of tests/trees were converted.
  */
 #include "commands.h"
 
@@ -92,13 +92,18 @@ static void t_all_golden(void)
 	}
 }
 
-static void t_order(void)
+static bool is_big_endian(void)
 {
 	const union { unsigned n; char b[4]; } u = { 1 };
+
+	return !u.b[0];
+}
+
+static void t_order(void)
+{
 	struct run *r;
 
-	begin("the machine is big-endian, and so is its gpu_metrics");
-	want(!u.b[0] && u.b[3], "the first byte of 1 is %d", u.b[0]);
+	begin(is_big_endian() ? "big-endian gpu_metrics are read" : "little-endian gpu_metrics are read");
 	r = run("-r -o json " ROOTS, NULL);
 	ended(r, 0);
 	want(num(record(r, 0), "temp/junction") == 67 && num(record(r, 0), "load/mm") == 4,
@@ -179,7 +184,8 @@ static int scenarios(void)
 	t_no_device();
 	t_check();
 	t_events();
-	t_recording();
+	if (is_big_endian())
+		t_recording();
 	t_all_golden();
 	make_inputs();
 	for (int i = 0; i < nrows; i++) {
