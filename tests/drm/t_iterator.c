@@ -493,8 +493,8 @@ static void full(void)
 	close(iterator.fd);
 	memset(iterator.rows, 0, (size_t)iterator.table.ready * sizeof(struct held));
 	for (u32 i = 0; i <= MAX_NESTED; i++)
-		member_take(&l, &(struct nested){ .of = 1 }, anonymous, false);
-	check(l.nnext == MAX_NESTED && l.next[MAX_NESTED - 1].of == 1,
+		member_take(&l, &(struct nested){ .parent = 1 }, anonymous, false);
+	check(l.nnext == MAX_NESTED && l.next[MAX_NESTED - 1].parent == 1,
 	      "full list of anonymous parts: one more is not searched");
 }
 
