@@ -17,7 +17,6 @@ enum {
 	/* maximum number of places at which the text of a sample has its time; in long CSV, each
 	 * line has the time once */
 	REPEAT_TIMES = 16,
-	MAX_TIME = 24,     /* maximum length of a time as text, in bytes */
 };
 
 struct repeat {
@@ -75,13 +74,13 @@ struct repeat *repeat_of(struct str rec, u64 ignored)
 	/* the record is longer than a row of the cache, or there is no memory for the cache */
 	if (n > REPEAT_WORDS || !repeats.table.ready)
 		return NULL;
-	for (; i < n; i++)
-		if (!(ignored >> i & 1))
+	for (u64 skip = ignored; i < n; i++, skip >>= 1)
+		if (!(skip & 1))
 			/* this factor of the hash function is a constant of MurmurHash3's fmix64 */
 			hash = (hash ^ hash >> 29 ^ word_at(rec, i)) * 0xff51afd7ed558ccd;
 	to = &repeats.rows[(hash >> 32) % repeats.table.ready];
-	for (i = 0; i < n && (ignored >> i & 1 || to->words[i] == word_at(rec, i)); i++)
-		;
+	for (i = 0; i < n && (ignored & 1 || to->words[i] == word_at(rec, i)); i++)
+		ignored >>= 1;
 	if (i == n && to->nwords == n)
 		return to;
 	memcpy(to->words, rec.p, 8 * (size_t)n);
@@ -107,14 +106,14 @@ static bool is_time_field(struct str text, const char *at)
 		memcmp(at - str_len(member), member.p, str_len(member)) == 0);
 }
 
-/* Writes a time, given in us, to the buffer `to` as put_number() does: in seconds with six
- * decimals, at least 8 bytes. Returns the length in bytes; 0 if it is above MAX_TIME. */
+/* Writes a time, given in us, to the DIGITS bytes at `to` as put_number() does: in seconds with six
+ * decimals, 8 to 21 bytes. Returns the length in bytes. */
 static size_t time_put(char *to, i64 time_us)
 {
-	struct buf b = { .p = to, .cap = MAX_TIME };
+	struct buf b = { .p = to, .cap = DIGITS };
 
 	put_dec(&b, (u64)time_us, 6, 6);
-	return b.full ? 0 : b.n;
+	return b.n;
 }
 
 /* Stores the text of a perf sample's record in the cache, and the offsets at which the text has the
@@ -122,7 +121,7 @@ static size_t time_put(char *to, i64 time_us)
  * is too long, or if the digits of the time are also a part of another field. */
 void repeat_fill_text(struct repeat *to, struct str text, i64 time_us)
 {
-	char now[MAX_TIME];
+	char now[DIGITS];
 	size_t n = time_us < 0 ? 0 : time_put(now, time_us);
 
 	to->text_n = 0;
@@ -158,7 +157,7 @@ static void time_copy(char *to, const char *now, size_t n)
  * if the new time has another length. */
 bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us)
 {
-	char now[MAX_TIME];
+	char now[DIGITS];
 	char *to = b->p + b->n;
 
 	if (from->run != repeats.run || !from->text_n || from->text_n > b->cap - b->n)

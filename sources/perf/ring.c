@@ -143,11 +143,12 @@ static bool record_deliver(struct ring *from, const struct pformat *common,
 	char scratch[PERF_RECORD_BYTES]; /* buffer for a record that wraps around the ring's end */
 	struct str rec;
 	struct prec r;
-	bool sample = ring_size(from) && ring_type(from) == PR_SAMPLE;
+	u32 type;
 
 	if (!ring_next(from, scratch, &rec))
 		return false;
-	if (sample && to->again && to->again(rec))
+	memcpy(&type, rec.p, sizeof(type));
+	if (type == PR_SAMPLE && to->again && to->again(rec))
 		return true;
 	if (common->sample_type & (PS_ID | PS_IDENTIFIER)) {
 		f = to->format(prec_id(rec, common));
