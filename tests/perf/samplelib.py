@@ -2,6 +2,7 @@
 # sampled, built in several kinds of binary, its symbols as nm prints them, runs of the command, and
 # the list of tests.
 # SPDX-License-Identifier: MIT
+import collections
 import contextlib
 import os
 import re
@@ -9,6 +10,7 @@ import resource
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -453,6 +455,19 @@ def perf_script(path, *fields, quiet=True):
     bad = [x for x in r.stderr.splitlines() if b"arning" in x or b"rror" in x or b"ailed" in x]
     check(not quiet or not bad, f"perf says {r.stderr[-300:]!r}")
     return r.stdout.decode("utf-8", "replace")
+
+
+def sample_sizes(path):
+    """Returns the sizes of the samples of a perf.data."""
+    with open(path, "rb") as f:
+        b = f.read()
+    at, n = struct.unpack_from("=2Q", b, 40)
+    sizes, end = collections.Counter(), at + n
+    while at < end:
+        kind, _misc, size = struct.unpack_from("=IHH", b, at)
+        sizes[size] += kind == 9
+        at += size
+    return +sizes
 
 
 # --- running the tests ----------------------------------------------------------------------------

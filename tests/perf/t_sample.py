@@ -26,8 +26,8 @@ import machine  # noqa: E402
 from machine import (Skip, check, command_of, cpu_of, eq, near, parse_csv, parse_json,  # noqa: E402
                      parse_logfmt, printable, until_it_ran, wait_asleep)
 from samplelib import (TRACEFS, address, base, build, check_records, cycles,  # noqa: E402
-                       file_offset, here, main, running, sample, started, test, waits_of, work,
-                       writes, written)
+                       file_offset, here, main, running, sample, sample_sizes, started, test, waits_of,
+                       work, writes, written)
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -329,11 +329,11 @@ def tracefs(m):
     yield shell, path
 
 
-@test("a burst of 100 000 hits: samples and counted losses add up, in records and in sums")
+@test("a burst of 100 000 hits: samples and counted losses add up, in records, in sums and in perf.data")
 def _(m):
     with tracefs(m) as (shell, path):
         out = m.path("out")
-        for args in (["-o", "csv", "-f", "tid,symbol"], ["--summary=comm", "-o", "json"]):
+        for args in (["-o", "csv", "-f", "tid,symbol"], ["--summary=comm", "-o", "json"], ["-o", "perfdata"]):
             r = subprocess.run([*shell, machine.PROG, "sample", "-e", "raw_syscalls:sys_enter", *args, "-O", out, "--",
                                 path, "100000"], capture_output=True, timeout=120, check=False)
             eq(r.returncode, 0, f"{args}: exit code ({r.stderr!r})")
@@ -341,14 +341,15 @@ def _(m):
             check(lost or not r.stderr, f"{args}: message {r.stderr!r}")
             with open(out, "rb") as f:
                 text = f.read()
-            os.unlink(out)
             n = sum(x["samples"] for x in parse_json(text)) if "json" in args else text.count(b"\n") - 1
+            n = sum(sample_sizes(out).values()) if "perfdata" in args else n
+            os.unlink(out)
             lost = int(lost.group(1)) if lost else 0
             n -= text.count(b"lost") if "csv" in args else 0  # records of losses are rows too
             check(100000 <= n + lost < 101000, f"{args}: {n} samples, {lost} lost")
-            # Each ring of 8 MiB has room for this number, even if gpustat does not run before the
-            # command ends.
-            check(n >= 100000 // max(2, os.cpu_count()), f"{args}: {n} samples")
+            # A ring has room for this number, even if gpustat does not run before the command ends;
+            # in perf.data a sample also has its fields.
+            check(n >= 100000 // max(2, os.cpu_count()) // (1 + ("perfdata" in args)), f"{args}: {n} samples")
 
 
 def sums(shell, args, command, code=0):

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 
@@ -17,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
 from machine import Skip, check, command_of, eq, until_it_ran  # noqa: E402
 from samplelib import (BOTH, TRACEFS, build, file_offset, flooded, has_perf,  # noqa: E402
-                       here, main, perf_script, perfdata, running, sample, started, test, waits_of, work, written)
+                       here, main, perf_script, perfdata, running, sample, sample_sizes, started, test, waits_of, work, written)
 
 
 # --- perf.data ------------------------------------------------------------------------------------
@@ -70,19 +69,6 @@ def _(m):
             check({"thread one", "thread two", "work"} <= names, f"{args}: comms {names}")
 
 
-def sample_sizes(path):
-    """Returns the sizes of the samples of a perf.data."""
-    with open(path, "rb") as f:
-        b = f.read()
-    at, n = struct.unpack_from("=2Q", b, 40)
-    sizes, end = collections.Counter(), at + n
-    while at < end:
-        kind, _misc, size = struct.unpack_from("=IHH", b, at)
-        sizes[size] += kind == 9
-        at += size
-    return +sizes
-
-
 @test("perfdata: a sample of known tasks has 40 bytes as in perf, and no timer ends a wait for samples")
 def _(m):
     here()
@@ -95,6 +81,45 @@ def _(m):
                     "-o", "perfdata", "-O", path, "--", work(), "burn", "400"], check=True, stdout=subprocess.DEVNULL)
     waits = waits_of(log)
     check(waits and not [x for x in waits if "Timeout" in x], f"waits: {waits}")
+
+
+# Bytes of a file of gpustat beyond those of the same samples in a file of perf record: its header.
+MORE_BYTES = 4096
+
+
+@test("perfdata: 20 000 more samples take 32 bytes each as in perf, and at most 20 more system calls")
+def _(m):
+    here()
+    if not shutil.which("strace"):
+        raise Skip("needs package strace")
+    log, event, sizes, calls, samples = m.path("strace.log"), ["-e", "page-faults:u", "-c", "1"], [], [], []
+    for n in (1000, 21000):
+        path, touch = m.path(f"ours-{n}"), [work(), "touch", str(n), "0"]
+        r = subprocess.run(["strace", "-qq", "-o", log, machine.PROG, "sample", *event, "-o", "perfdata", "-O", path,
+                            "--", *touch], capture_output=True, timeout=60, check=False)
+        eq((r.returncode, r.stderr), (0, b""), "exit code, messages")
+        with open(log, encoding="utf-8", errors="replace") as f:
+            calls.append(sum(re.match(r"\w+\(", x) is not None for x in f))
+        got = sample_sizes(path)
+        eq(list(got), [32], "bytes of a sample: header, address, PID and TID, time")
+        check(n <= got[32] <= n + 500, f"{got[32]} samples of {n} faults and of those of the start")
+        samples.append(got[32])
+        sizes.append(os.path.getsize(path))
+    more = samples[1] - samples[0]
+    # 32 more: another round ends with a mark of 8 bytes
+    check(32 * more <= sizes[1] - sizes[0] <= 32 * more + 32, f"{sizes[1] - sizes[0]} bytes for {more} samples")
+    # a ring that is half full is written with one call, directly from the ring: not a call per sample
+    check(calls[1] - calls[0] <= 20, f"{calls} system calls")
+    if not shutil.which("perf"):
+        return
+    theirs = m.path("theirs")
+    r = subprocess.run(["perf", "record", "-q", *event, "-o", theirs, *touch], capture_output=True, timeout=60, check=False)
+    if r.returncode:
+        raise Skip("perf record fails here")
+    their = sample_sizes(theirs)
+    eq(list(their), [32], "bytes of a sample of perf record")
+    more = sizes[1] - 32 * samples[1] - (os.path.getsize(theirs) - 32 * their[32])
+    check(more <= MORE_BYTES, f"{more} bytes beside the samples more than perf")
 
 
 @test("perfdata: -a and -p")
