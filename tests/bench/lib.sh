@@ -16,6 +16,23 @@ row() { # NAME FORMAT GPUSTAT OTHER KEEP
 		printf "%-58s %12s %12s %7s  %s\n", name, show(g), show(p), ratio, keep
 	}'
 }
+# spread FORMAT FILE: prints the lowest, the median and the highest of the figures in a file, one in
+# each line; nothing if there is none.
+spread() {
+	sort -n "$2" | awk -v format="$1" '
+	{ v[NR] = $1 }
+	END { if (NR) printf format "<" format "<" format, v[1], v[int((NR + 1) / 2)], v[NR] }'
+}
+spread_head() { # TEXT
+	echo
+	echo "$1"
+	printf '%-50s %19s %19s %15s  %s\n' '' gpustat perf ratio 'to keep'
+}
+# spread_row NAME FORMAT GPUSTAT OTHER RATIOS KEEP: a row whose figures are in files, each with its
+# spread.
+spread_row() {
+	printf '%-50s %19s %19s %15s  %s\n' "$1" "$(spread "$2" "$3")" "$(spread "$2" "$4" | grep . || echo -)" "$(spread %.2f "$5")" "$6"
+}
 # text_row NAME FORMAT FIGURE OTHER KEEP: a row without a ratio.
 text_row() {
 	row "$1" %s "$(awk -v format="$2" -v v="$3" 'BEGIN { if (v != "") printf format, v }')" "$4" "$5"

@@ -198,9 +198,9 @@ fi
 if command -v shellcheck >/dev/null; then
 	check 'scripts have no warning of shellcheck' shellcheck tests/unit tests/fuzz/replay tests/static tests/toolchain \
 		tests/packages tests/showcase contrib/completion contrib/gpustat.bash \
-		contrib/initramfs-tools/hooks/gpustat contrib/dracut/99gpustat/module-setup.sh contrib/mkinitcpio/install/gpustat tests/fuzz/run tests/boot/run.sh tests/boot/oa.sh tests/pmu/run.sh \
+		contrib/initramfs-tools/hooks/gpustat contrib/dracut/99gpustat/module-setup.sh contrib/mkinitcpio/install/gpustat tests/fuzz/run tests/boot/*.sh tests/pmu/run.sh \
 		tests/arch/run.sh tests/arch/parts.sh tests/arch/suite.sh tests/arch/wide.sh tests/arch/fetch tests/arch/musl-gcc tests/eva/run tests/inject/build tests/proof tests/bench/build tests/bench/calls \
-		tests/bench/run tests/bench/lib.sh tests/bench/monitor.sh .ci/run contrib/munin/gpustat tests/tap.sh tests/*/t_*.sh
+		tests/bench/run tests/bench/*.sh .ci/run contrib/munin/gpustat tests/tap.sh tests/*/t_*.sh
 else
 	skip 'scripts have no warning of shellcheck' 'needs package shellcheck'
 fi
