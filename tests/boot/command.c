@@ -1,7 +1,8 @@
 /*
  * command: gpustat run on a machine with emulated GPUs. Its commands are this program again, with a
  * word that selects their work: clients of known busy time, daemons, and storms of short processes.
- * A client is busy from its ioctl until its process ends.
+ * A client is busy from its ioctl until its process ends. gpustat sample writes files that the
+ * host's perf reads (command.sh).
  */
 static int work(const char *word);
 #define WORKER(word) work(word)
@@ -19,7 +20,7 @@ static const struct dev devs[DEVS] = {
 
 /* ---- the commands ---- */
 
-enum { STORM = 100 };
+enum { STORM = 100, CALLS = 1000 };
 
 static void set_memory(int fd, int mib)
 {
@@ -50,6 +51,18 @@ static void storm(double seconds)
 		}
 		waitpid(pid, NULL, 0);
 	}
+}
+
+/* Uses CPU time, and makes system calls that the tracepoint of t_perfdata() counts. */
+static void spin(void)
+{
+	double end = now() + 0.3;
+
+	for (int i = 0; i < CALLS; i++)
+		syscall(SYS_getppid);
+	while (now() < end)
+		for (volatile int i = 0; i < 10000; i++)
+			;
 }
 
 static int work(const char *word)
@@ -93,6 +106,8 @@ static int work(const char *word)
 		nap(2);
 	} else if (!strcmp(word, "inherited")) {
 		nap(1);
+	} else if (!strcmp(word, "spin")) {
+		spin();
 	} else if (!strcmp(word, "killed")) {
 		raise(SIGKILL);
 	} else {
@@ -272,6 +287,42 @@ static void t_status(void)
 	end();
 }
 
+/* Sends a file out of the machine. */
+static void bring_file(const char *path)
+{
+	static char b[4 << 20];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = 1, size = 0;
+
+	while (fd >= 0 && n > 0)
+		if ((n = read(fd, b + size, sizeof b - size)) > 0)
+			size += n;
+	close(fd);
+	want(size > 8 && !memcmp(b, "PERFILE2", 8), "%s has %zd bytes", path, size);
+	bring_out(strrchr(path, '/') + 1, b, size);
+}
+
+static void t_perfdata(void)
+{
+	const char *release = text("/proc/sys/kernel/osrelease");
+	struct run *r;
+
+	begin("sample -o perfdata: files of a command and of the machine are sent out of the machine");
+	if (mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL))
+		die("no tracefs");
+	bring_out("release", release, strlen(release));
+	r = run("sample -e cpu-clock,raw_syscalls:sys_enter -o perfdata -O /command.data -- /init spin", NULL);
+	ended(r, 7);
+	drop(r);
+	bring_file("/command.data");
+	r = run("sample -a -g -e cpu-clock -F 1000 -o perfdata -O /machine.data -- /init spin", NULL);
+	ended(r, 7);
+	drop(r);
+	bring_file("/machine.data");
+	umount("/sys/kernel/tracing");
+	end();
+}
+
 /* Prints the report as a user sees it. */
 static void show(const char *args)
 {
@@ -293,6 +344,7 @@ static int scenarios(void)
 	t_storm();
 	t_inherited();
 	t_status();
+	t_perfdata();
 	show("run -- /init memory");
 	show("run -- /init storm");
 	show("run -- /init flashes");
