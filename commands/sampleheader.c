@@ -441,6 +441,12 @@ static bool put_clocks(struct buf *b)
 	return true;
 }
 
+/* Other features of perf's tools/perf/util/header.h are left out. BRANCH_STACK, AUXTRACE, STAT,
+ * COMPRESSED and DIR_FORMAT describe kinds of files that gpustat does not write; BPF_PROG_INFO and
+ * BPF_BTF, programs whose samples it does not resolve. CPU_PMU_CAPS, PMU_CAPS and HYBRID_TOPOLOGY
+ * describe the branch records of a PMU, and CPUs of several kinds. CACHE and MEM_TOPOLOGY, which
+ * perf report --header prints only with -I, would need 576 and 640 bytes of code, while
+ * tests/program/t_cost.sh limits the size of the program. */
 static const struct {
 	u8 number;
 	/* function that appends the data of this feature; returns false if the data are unknown */

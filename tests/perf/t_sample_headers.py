@@ -198,6 +198,24 @@ def samples_with_time(f):
     return [(at, b) for t, _misc, b in f.records if t == 9]
 
 
+# Features that depend on the run: fields of tracepoints, build IDs of old kernels, groups of events.
+OF_SOME_RUNS = {"TRACING_DATA", "BUILD_ID", "GROUP_DESC"}
+
+
+@test("headers: perf report --header misses no feature that gpustat writes, and prints each")
+def _(m):
+    has_perf()
+    path = m.path("perf.data")
+    perfdata(["-F", "1000", "-e", "cpu-clock"], [work(), "burn", "50"], path)
+    text = "\n".join(perf_header(path))
+    missing = set(re.search(r"(?m)^# missing features: (.*)", text)[1].split())
+    may = OF_SOME_RUNS | (set() if os.path.exists("/sys/devices/system/node/online") else {"NUMA_TOPOLOGY"})
+    eq(missing & set(NAMES.values()) - may, set(), "missing features")
+    for key in ("hostname", "os release", "perf version", "arch", "nrcpus online", "nrcpus avail", "total memory", "cmdline",
+                "event", "pmu mappings", "time of first sample", "time of last sample", "clockid"):
+        check(re.search(f"(?m)^# {key} ?:", text), f"{key}: {text}")
+
+
 @test("headers: perf shows the same machine as for a file of perf record")
 def _(m):
     has_perf()
