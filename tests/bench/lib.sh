@@ -26,12 +26,12 @@ spread() {
 spread_head() { # TEXT
 	echo
 	echo "$1"
-	printf '%-50s %19s %19s %15s  %s\n' '' gpustat perf ratio 'to keep'
+	printf '%-58s %19s %19s %15s  %s\n' '' gpustat perf ratio 'to keep'
 }
 # spread_row NAME FORMAT GPUSTAT OTHER RATIOS KEEP: a row whose figures are in files, each with its
 # spread.
 spread_row() {
-	printf '%-50s %19s %19s %15s  %s\n' "$1" "$(spread "$2" "$3")" "$(spread "$2" "$4" | grep . || echo -)" "$(spread %.2f "$5")" "$6"
+	printf '%-58s %19s %19s %15s  %s\n' "$1" "$(spread "$2" "$3")" "$(spread "$2" "$4" | grep . || echo -)" "$(spread %.2f "$5")" "$6"
 }
 # text_row NAME FORMAT FIGURE OTHER KEEP: a row without a ratio.
 text_row() {
