@@ -14,6 +14,7 @@
  *		of a driver named "xe", or any hwmon file, takes a reference and wakes the device
  *	hwmon	temp1 "edge" 45 C, power1 "card" 4.2 W
  *	oa	the real driver's OA ioctls (perffake.c) instead of those of gpufake.h
+ *	profiling	the file `profiling` of panfrost and panthor
  *
  * Files beside the platform device's own: `resumes` (number of wake-ups), `unplug` (write:
  * drm_dev_unplug). A word written to /sys/module/fake/parameters/add creates one more device.
@@ -55,11 +56,11 @@
 static char *devs[MAX_DEVS];
 static int ndevs;
 module_param_array(devs, charp, &ndevs, 0444);
-MODULE_PARM_DESC(devs, "NAME[:accel][:pm][:hwmon][:oa],...");
+MODULE_PARM_DESC(devs, "NAME[:accel][:pm][:hwmon][:oa][:profiling],...");
 
 struct fake_dev {
 	char name[32];
-	bool accel, pm, hwmon, oa;
+	bool accel, pm, hwmon, oa, profiling;
 	struct platform_device *pdev;
 	struct drm_driver driver;
 	struct drm_device *drm;
@@ -418,6 +419,22 @@ static const struct dev_pm_ops fake_pm = {
 	.runtime_resume = fake_resume,
 };
 
+/* The file that panfrost and panthor have: times of jobs are counted while it is not 0. */
+static bool profiling;
+
+static ssize_t profiling_show(struct device *dev, struct device_attribute *attr, char *b)
+{
+	return sysfs_emit(b, "%d\n", profiling);
+}
+
+static ssize_t profiling_store(struct device *dev, struct device_attribute *attr, const char *b, size_t n)
+{
+	int ret = kstrtobool(b, &profiling);
+
+	return ret ? ret : n;
+}
+static DEVICE_ATTR_RW(profiling);
+
 static int fake_probe(struct platform_device *pdev)
 {
 	struct fake_dev *f = *(struct fake_dev **)dev_get_platdata(&pdev->dev);
@@ -448,6 +465,9 @@ static int fake_probe(struct platform_device *pdev)
 		if (IS_ERR(f->hw))
 			return PTR_ERR(f->hw);
 	}
+	ret = f->profiling ? device_create_file(&pdev->dev, &dev_attr_profiling) : 0;
+	if (ret)
+		return ret;
 	ret = drm_dev_register(f->drm, 0);
 	return ret || !f->oa ? ret : perffake_start(f->drm);
 }
@@ -484,6 +504,8 @@ static int fake_add(int id, char *spec)
 			f->pm = true;
 		else if (!strcmp(word, "hwmon"))
 			f->hwmon = true;
+		else if (!strcmp(word, "profiling"))
+			f->profiling = true;
 		else if (!strcmp(word, "oa") && (f->oa || try_module_get(THIS_MODULE)))
 			f->oa = true;
 		else

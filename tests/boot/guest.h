@@ -310,11 +310,11 @@ static struct run *start(const char *args, void (*before)(void))
 	if (r->pid < 0)
 		die("fork");
 	if (!r->pid) {
-		char copy[256], *argv[32] = { "gpustat" }, *save, *w;
+		char copy[4096], *argv[64] = { "gpustat" }, *save, *w;
 		int n = 1;
 
 		snprintf(copy, sizeof copy, "%s", args);
-		for (w = strtok_r(copy, " ", &save); w && n < 31; w = strtok_r(NULL, " ", &save)) {
+		for (w = strtok_r(copy, " ", &save); w && n < 63; w = strtok_r(NULL, " ", &save)) {
 			argv[n++] = w;
 			while ((w = strchr(w, '~'))) /* a blank within a word */
 				*w = ' ';

@@ -2,7 +2,7 @@
 # usage: tests/boot/run.sh [GPUSTAT [BUILD_DIRECTORY [INIT]]]
 #
 # Boots an emulated machine with INIT.c and the program as its only programs. The machines init, oa,
-# steady, rough, command, vcio, rights and bpf have DRM devices emulated by gpufake.c and
+# steady, rough, command, vcio, rights, remedies and bpf have DRM devices emulated by gpufake.c and
 # perffake.c, gpucounters has those of ctrfake.c, nvidia those of nvfake.c; small, thp and captured
 # have none, but have the files of captured machines. Prints the TAP that init writes, and that of
 # INIT.sh, which checks the files that init sent. Exit status: 0 if all passed, 1 after a failure, 77
@@ -127,9 +127,9 @@ wake() {
 # just completed, and the guest panics (1 of 80 boots, qemu 7.2). Under TCG, guest time is counted
 # in instructions, so its clock does not depend on the load of the host, and an idle guest takes no
 # host time (sleep=off). After a suspend such a guest may sleep forever, so init, which is
-# suspended, sleeps in host time. The rough machine has two processors, of which one at a time runs;
-# Linux 6.1 waits for the second one forever. KVM that exists but does not work (mostly nested) ends
-# qemu or hangs the guest, so the first line must arrive within 20 s.
+# suspended, sleeps in host time. The machines rough and remedies have two processors, of which one
+# at a time runs; Linux 6.1 waits for the second one forever. KVM that exists but does not work
+# (mostly nested) ends qemu or hangs the guest, so the first line must arrive within 20 s.
 boot() {
 	: >"$build/tap"
 	: >"$build/files"
@@ -139,7 +139,7 @@ boot() {
 	tcg-x86-64-oa-* | tcg-x86-64-steady-* | tcg-x86-64-showcase-* | tcg-x86-64-command-* | tcg-x86-64-vcio-* | \
 		tcg-x86-64-gpucounters-* | tcg-x86-64-nvidia-* | tcg-x86-64-bpf-* | tcg-x86-64-rights-*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
 	*-x86-64-rough-6.1.*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
-	*-x86-64-rough-*) cpus='-smp 2 -icount shift=3,sleep=off' ;;
+	*-x86-64-rough-* | tcg-x86-64-remedies-*) cpus='-smp 2 -icount shift=3,sleep=off' ;;
 	*-arm64-*) cpus='-smp 2 -icount shift=2,sleep=off' ;;
 	*-s390x-*) cpus='-smp 1 -icount shift=3,sleep=off' ;;
 	esac

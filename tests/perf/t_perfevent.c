@@ -20,6 +20,7 @@
 #undef gp_recover
 #undef gp_output
 #include "folder.h"
+#include "boot/remedies.h"
 
 int gp_open(struct gp_event *e, int pid, int cpu, int group);
 int gp_read(int fd, uint64_t read_format, struct gp_count *counts_read, int cap);
@@ -350,6 +351,26 @@ static u8 denied_at(const char *level, const struct event *ev, long err)
 	close(roots.proc);
 	roots.proc = was;
 	return state;
+}
+
+/* tests/boot/remedies.c makes a kernel refuse events for the reason of each row, and applies the
+ * remedy. */
+static void test_trials(void)
+{
+	static const struct {
+		u8 of, err, state;
+	} tried[] = {
+#define ROW(kind, error, state, trial) { kind, error, state },
+		PERF_ERRORS(ROW)
+#undef ROW
+	};
+
+	check_u64(LEN(tried), LEN(errors),
+		  "each row of errors[] has a trial in an emulated machine");
+	for (size_t i = 0; i < LEN(tried) && i < LEN(errors); i++)
+		check(tried[i].of == errors[i].of && tried[i].err == errors[i].err &&
+		      tried[i].state == errors[i].state,
+		      "row %zu of errors[]: its trial is for the same error and state", i);
 }
 
 /* The kernels of Debian and Ubuntu have values above 2, which deny each event; kernel probes require
@@ -918,6 +939,7 @@ int main(void)
 {
 	make_machine();
 	test_states();
+	test_trials();
 	test_hardened();
 	test_attributes();
 	test_attr_members();
