@@ -520,24 +520,36 @@ static void reap(pid_t pid)
 
 /* ---- the user of a run ---- */
 
-static void nobody(void)
+/* group: a supplementary group, or 0. */
+static void nobody_in(gid_t group)
 {
-	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+	if (setgroups(group != 0, &group) || setresgid(NOBODY, NOBODY, NOBODY) ||
+	    setresuid(NOBODY, NOBODY, NOBODY))
 		_exit(126);
 }
 
-/* capable: an unprivileged user with one capability that survives exec: permitted, effective,
- * inheritable and ambient. */
-static void capable(int cap)
+static void nobody(void)
+{
+	nobody_in(0);
+}
+
+/* capable_in: an unprivileged user with one capability that survives exec: permitted, effective,
+ * inheritable and ambient. group: a supplementary group, or 0. */
+static void capable_in(int cap, gid_t group)
 {
 	struct { unsigned version; int pid; } head = { 0x20080522, 0 };
 	struct { unsigned effective, permitted, inheritable; } data[2] = { 0 };
 
 	data[cap / 32].effective = data[cap / 32].permitted = data[cap / 32].inheritable = 1u << cap % 32;
 	prctl(PR_SET_KEEPCAPS, 1);
-	nobody();
+	nobody_in(group);
 	if (syscall(SYS_capset, &head, data) || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0))
 		_exit(125);
+}
+
+static void capable(int cap)
+{
+	capable_in(cap, 0);
 }
 
 /* ---- start and shutdown of the machine ---- */

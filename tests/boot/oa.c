@@ -5,6 +5,9 @@
  * values of a record can be compared with the number of reports in it.
  */
 #include "guest.h"
+#include "remedies.h"
+
+#include <sys/sysmacros.h>
 
 enum { I915, XE };
 
@@ -34,6 +37,15 @@ static const char skl_xml[] =
 	"</set>\n</metrics>\n";
 /* The sums that perffake.c logs for these registers. */
 #define SKL_REGS "regs mux 2 1c9b9\nregs boolean 1 2749\nregs flex 1 e45f\n"
+
+/* A set whose register has no number as its address. */
+static const char bad_xml[] =
+	"<?xml version=\"1.0\"?>\n<metrics>\n"
+	"<set name=\"Fake\" chipset=\"SKLGT2\" symbol_name=\"Fake\" hw_config_guid=\"" GUID "\">\n"
+	"<counter name=\"c\" symbol_name=\"Clocks\" data_type=\"uint64\" units=\"cycles\""
+	" equation=\"GPU_CLOCK 0 READ\"/>\n"
+	"<register_config type=\"OA\">\n<register type=\"OA\" address=\"0xzz\" value=\"0x5\"/>\n"
+	"</register_config>\n</set>\n</metrics>\n";
 
 static const char lnl_xml[] =
 	"<?xml version=\"1.0\"?>\n<metrics>\n"
@@ -355,7 +367,6 @@ static void t_period(void)
 	want_said(r, "682.6 us");
 	want_said(r, "exponent 12");
 	want_said(r, "RC6");
-	want_said(r, "pinned");
 	want_said(r, "no other program");
 	close_run(r);
 	end();
@@ -368,107 +379,320 @@ static void nobody_perfmon(void)
 	capable(PERFMON);
 }
 
+/* The same user as a member of the group 44. */
+static void video_perfmon(void)
+{
+	enum { PERFMON = 38, VIDEO = 44 };
+
+	capable_in(PERFMON, VIDEO);
+}
+
 static void no_dri(void)
 {
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("none", "/dev/dri", "tmpfs", 0, ""))
 		_exit(126);
 }
 
+/* The nodes of a device that has gone. */
+static void no_driver(void)
+{
+	no_dri();
+	if (mknod("/dev/dri/renderD128", S_IFCHR | 0666, makedev(226, 200)) ||
+	    mknod("/dev/dri/card0", S_IFCHR | 0666, makedev(226, 100)))
+		_exit(126);
+}
+
+/* The rows of OA_FAILURES that were tried: the call failed, and succeeded after the remedy. */
+enum failure {
+#define ROW(call, error, requested, not_requested, name, reason) name,
+	OA_FAILURES(ROW)
+#undef ROW
+	FAILURES, OTHER_FAILURE = FAILURES	/* an error whose message is not in that list */
+};
+
+static int tried[FAILURES + 1];
+
+/* Changes the setting dev.NAME as "sysctl dev.NAME=VALUE" of a message says. Returns its path, or
+ * NULL if the message has no such command with a number. */
+static const char *sysctl_said(const char *message)
+{
+	static char path[128];
+	const char *p = strstr(message, "sysctl dev.");
+	char *eq;
+
+	if (!p)
+		return NULL;
+	p += strlen("sysctl ");
+	snprintf(path, sizeof path, "/proc/sys/%.*s", (int)strcspn(p, ","), p);
+	eq = strchr(path, '=');
+	if (!eq || !isdigit((unsigned char)eq[1]))
+		return NULL;
+	*eq = 0;
+	for (char *dot = path + strlen("/proc/sys/"); (dot = strchr(dot, '.')); )
+		*dot = '/';
+	must_put(path, eq + 1);
+	return path;
+}
+
+static void want_success(const char *args, void (*before)(void), const char *after)
+{
+	struct run *r = run(args, before);
+
+	want(r->status == 0 && records(r), "after %s: exit %d, %d records", after, r->status,
+	     records(r));
+	close_run(r);
+}
+
+struct error_case {
+	enum failure row;
+	int dev;
+	const char *knobs, *args;
+	void (*before)(void);
+	int status;
+	const char *words, *remedy;
+	/* what the remedy changes in the arguments or the machine; both NULL: the message has no
+	 * remedy, or has the commands sysctl and setcap, which are executed */
+	const char *then_args, *then_knobs;
+};
+
+/* Applies the remedies in the message of a run, and checks that the call then succeeds. */
+static void apply_remedies(const struct error_case *c, const char *args, const char *message)
+{
+	const char *path;
+	char then[160];
+
+	if (c->before == nobody && strstr(message, "setcap cap_perfmon+ep"))
+		want_success(args, nobody_perfmon, "setcap");
+	if (c->before == nobody && (path = sysctl_said(message))) {
+		want_success(args, nobody, "sysctl");
+		must_put(path, "1");
+	}
+	if (!c->then_args && !c->then_knobs)
+		return;
+	write_knobs(c->dev, c->then_knobs ? c->then_knobs : c->knobs);
+	snprintf(then, sizeof then, "oa -d card%d -o json %s 0.1 1", c->dev,
+		 c->then_args ? c->then_args : c->args);
+	want_success(then, NULL, c->remedy);
+}
+
+static void try_error(const struct error_case *c)
+{
+	char args[160], name[256], after[64];
+	struct run *r;
+
+	write_knobs(c->dev, c->knobs);
+	snprintf(args, sizeof args, "oa -d card%d -o json %s 0.1 1", c->dev, c->args);
+	snprintf(name, sizeof name, "%s, %s %s%s: exit status %d and a message%s",
+		 c->dev == XE ? "xe" : "i915", *c->knobs ? c->knobs : "as it is", c->args,
+		 c->before == nobody ? ", unprivileged" : c->before ? ", without nodes" : "",
+		 c->status, c->remedy ? "; success after its remedy" : "");
+	for (char *p = name; *p; p++)
+		*p = *p == '\n' ? ' ' : *p;
+	r = run(args, c->before);
+	begin(name);
+	ended(r, c->status);
+	want(!records(r), "it printed records");
+	want_said(r, c->words);
+	if (c->remedy)
+		want_said(r, c->remedy);
+	/* A set that was added before the start failed has been removed again. */
+	snprintf(after, sizeof after, "%s", strstr(asked(c->dev), "adds"));
+	want(!strncmp(after, "adds 0 removes 0\n", 17) || !strncmp(after, "adds 1 removes 1\n", 17),
+	     "not removed: %.18s", after);
+	apply_remedies(c, args, r->text[1]);
+	tried[c->row] += test_ok;
+	close_run(r);
+	end();
+}
+
 /* Each error that the reference lists for a call: the exit status and the message. */
 static void t_errors(void)
 {
-	static const struct {
-		int dev;
-		const char *knobs, *args;
-		void (*before)(void);
-		int status;
-		const char *words, *remedy;
-	} cases[] = {
-		{ I915, "open 524", "",              NULL,   3, "no OA for this GPU", NULL },
-		{ I915, "open 19",  "",              NULL,   3, "gone", NULL },
-		{ I915, "open 12",  "",              NULL,   1, "no memory", NULL },
-		{ I915, "open 22",  "",              NULL,   1, "report format or the metric set", "another metric set" },
-		{ I915, "open 5",   "",              NULL,   1, "refuses the stream", NULL },
-		{ I915, "open 16",  "",              NULL,   1, "another program", "until it has ended" },
-		{ I915, "formats 0", "",             NULL,   1, "report format", NULL },
-		{ I915, "",         "-o PEC64u64",   NULL,   1, "no such report format", NULL },
-		{ I915, "",         "--ctx 7",       NULL,   1, "no such context", "--ctx" },
-		{ I915, "",         "--poll-period 10us", NULL, 1, "--poll-period has to be 100us", NULL },
-		{ I915, "",         "--engine video", NULL,  1, "no such engine", "--engine" },
-		{ I915, "",         "--hold-preemption", NULL, 1, "--hold-preemption requires one context", "--ctx" },
-		{ I915, "pci 0x56a0\nformats 0x1c00", "--sseu 1:7:8:8", NULL, 3, "cannot be chosen", "--sseu" },
-		{ I915, "perf_revision 2", "--hold-preemption --ctx 1", NULL, 1, "--hold-preemption: this kernel's i915 is at revision 2", NULL },
-		{ I915, "perf_revision 3", "--sseu 1:7:8:8", NULL, 1, "requires 4", NULL },
-		{ I915, "perf_revision 4", "--poll-period 1ms", NULL, 1, "requires 5", NULL },
-		{ I915, "perf_revision 5", "--engine render", NULL, 1, "requires 6", NULL },
-		{ I915, "perf_revision 0", "--sseu 1:7:8:8", NULL, 1, "at revision 1", NULL },
-		{ I915, "",         "--buffer-size 131072", NULL, 1, "not supported by i915", NULL },
-		{ I915, "add 13",   "",              NULL,   4, "adding a metric set is denied", "perf_stream_paranoid=0" },
-		{ I915, "add 22",   "",              NULL,   1, "a register is not allowed", NULL },
-		{ I915, "add 98",   "",              NULL,   1, "has the metric set already", NULL },
-		{ I915, "add 524",  "",              NULL,   3, "no OA for this GPU", NULL },
-		{ I915, "add 12",   "",              NULL,   1, "refuses the metric set", NULL },
-		{ I915, "",         "",              nobody, 4, "is denied", "cap_perfmon" },
-		{ I915, "set " GUID, "--metrics /skl.xml -m Fake", nobody, 4, "counting for the whole GPU is denied", "perf_stream_paranoid=0" },
-		{ I915, "set " GUID, "--metrics /skl.xml -m Fake --period 1us", nobody, 4, "this report rate", "oa_max_sample_rate" },
-		{ I915, "pci 0",    "",              NULL,   3, "does not say which GPU", NULL },
-		{ I915, "pci 0xffff\noa_hz 0\ncs_hz 0", "", NULL, 3, "the clock frequency", NULL },
-		{ I915, "pci 0xffff", "",            NULL,   2, "no metric set is known for this GPU", "--metrics" },
-		{ I915, "pci 0xffff\nset " GUID, "--raw", NULL, 1, "the report format of this GPU is unknown", "-o A32u40" },
-		{ I915, "",         "",              no_dri, 1, "no node in /dev/dri", "devtmpfs" },
-		{ XE,   "open 19",  "",              NULL,   3, "no OA", NULL },
-		{ XE,   "open 22",  "",              NULL,   1, "report format or the metric set", NULL },
-		{ XE,   "add 22",   "",              NULL,   1, "a register is not allowed", NULL },
-		{ XE,   "add 98",   "",              NULL,   1, "has the metric set already", NULL },
-		{ XE,   "",         "",              nobody, 4, "is denied", "observation_paranoid=0" },
-		{ XE,   "set " XE_GUID, "--metrics /lnl.xml -m Fake", nobody, 4, "counting for the whole GPU is denied", "observation_paranoid=0" },
-		{ XE,   "",         "--buffer-size 131072", NULL, 1, "--buffer-size: this kernel's xe does not support it", NULL },
-		{ XE,   "",         "--wait-reports 4", NULL, 1, "--wait-reports: this kernel's xe does not support it", NULL },
-		{ XE,   "caps 5",   "--buffer-size 1000", NULL, 1, "a power of two", "--buffer-size" },
-		{ XE,   "",         "--poll-period 1ms", NULL, 1, "not supported by xe", NULL },
-		{ XE,   "",         "--sseu 1:7:8:8", NULL,  1, "not supported by xe", NULL },
-		{ XE,   "",         "--oa-unit 5",   NULL,   1, "no OA unit of this number", "--oa-unit" },
-		{ XE,   "",         "--engine copy", NULL,   1, "no OA unit counts for that engine", "--engine" },
-		{ XE,   "units 0",  "",              NULL,   3, "no OA units", NULL },
-		{ XE,   "",         "--ctx 9",       NULL,   1, "no such context", NULL },
-		{ XE,   "stalls 0", "stalls",        NULL,   1, "this kernel's xe does not sample EU stalls", "6.15" },
-		{ XE,   "version 12", "stalls",      NULL,   3, "this GPU does not sample EU stalls", NULL },
-		{ XE,   "",         "stalls",        nobody, 4, "is denied", "observation_paranoid=0" },
-		{ XE,   "",         "stalls --gt 2", NULL,   1, "no GT of this number", "--gt" },
-		{ XE,   "",         "stalls --gt 1", NULL,   1, "this GT has no EUs", "--gt" },
-		{ XE,   "",         "stalls --wait-reports 65537", NULL, 1, "--wait-reports", "fewer" },
-		{ XE,   "open 12",  "stalls",        NULL,   1, "no memory for the buffer of samples", NULL },
-		{ XE,   "",         "stalls",        no_dri, 1, "no node in /dev/dri", "devtmpfs" },
-		{ I915, "",         "stalls",        NULL,   3, "", NULL },
+	static const struct error_case cases[] = {
+		{ OPEN_NO_OA, I915, "open 524", "", NULL, 3, "no OA for this GPU" },
+		{ OPEN_GONE, I915, "open 19", "", NULL, 3, "gone" },
+		{ OPEN_NO_MEMORY, I915, "open 12", "", NULL, 1, "no memory" },
+		{ OPEN_FORMAT, I915, "open 22", "", NULL, 1,
+		  "report format or the metric set", "another metric set", "--metrics /skl.xml -m Fake", "" },
+		{ OPEN_OTHER, I915, "open 5", "", NULL, 1, "refuses the stream" },
+		{ OPEN_LOST, I915, "open 2", "", NULL, 1,
+		  "the kernel has lost the metric set", "try again", NULL, "" },
+		{ OTHER_FAILURE, I915, "open 16", "", NULL, 1,
+		  "another program", "until it has ended", NULL, "" },
+		{ OTHER_FAILURE, I915, "formats 0", "", NULL, 1, "report format" },
+		{ FORMAT_NONE, I915, "", "-o PEC64u64", NULL, 1,
+		  "no such report format", "use another -o", "" },
+		{ OPEN_NO_CONTEXT, I915, "", "--ctx 7", NULL, 1,
+		  "no such context", "leave out --ctx", "" },
+		{ OPEN_POLL, I915, "", "--poll-period 10us", NULL, 1,
+		  "--poll-period has to be 100us", "a longer --poll-period", "--poll-period 1ms" },
+		{ OPEN_ENGINE, I915, "", "--engine video", NULL, 1,
+		  "no such engine", "leave out --engine", "" },
+		{ OPEN_HOLD, I915, "", "--hold-preemption", NULL, 1,
+		  "--hold-preemption requires one context", "use --ctx", "--hold-preemption --ctx 1" },
+		{ OPEN_SSEU, I915, "open 22", "--sseu 1:3:4:8", NULL, 1,
+		  "probably --sseu", "leave out --sseu", "", "" },
+		{ OPEN_CONTEXT, I915, "open 22", "--ctx 1", NULL, 1,
+		  "probably --ctx", "leave out --ctx", "", "" },
+		{ OPEN_SLICES, I915, "pci 0x56a0\nformats 0x1c00", "--sseu 1:7:8:8", NULL, 3,
+		  "cannot be chosen", "leave out --sseu",
+		  "--raw -o A32u40_A4u32_B8_C8", "pci 0x56a0\nset " GUID },
+		{ OTHER_FAILURE, I915, "perf_revision 2", "--hold-preemption --ctx 1", NULL, 1,
+		  "--hold-preemption: this kernel's i915 is at revision 2" },
+		{ OTHER_FAILURE, I915, "perf_revision 3", "--sseu 1:7:8:8", NULL, 1, "requires 4" },
+		{ OTHER_FAILURE, I915, "perf_revision 4", "--poll-period 1ms", NULL, 1,
+		  "requires 5" },
+		{ OTHER_FAILURE, I915, "perf_revision 5", "--engine render", NULL, 1,
+		  "requires 6" },
+		{ OTHER_FAILURE, I915, "perf_revision 0", "--sseu 1:7:8:8", NULL, 1,
+		  "at revision 1" },
+		{ OTHER_FAILURE, I915, "", "--buffer-size 131072", NULL, 1,
+		  "not supported by i915" },
+		{ OTHER_FAILURE, I915, "add 13", "", NULL, 4,
+		  "adding a metric set is denied", "perf_stream_paranoid=0", NULL, "" },
+		{ ADD_REGISTER, I915, "add 22", "", NULL, 1,
+		  "a register is not allowed", "use another metric set", "--metrics /skl.xml -m Fake", "" },
+		{ ADD_THERE, I915, "add 98", "", NULL, 1,
+		  "has the metric set already", "mount -t sysfs sys /sys", NULL, "" },
+		{ ADD_NO_OA, I915, "add 524", "", NULL, 3, "no OA for this GPU" },
+		{ ADD_GONE, I915, "add 19", "", NULL, 3, "no OA for this GPU" },
+		{ ADD_OTHER, I915, "add 12", "", NULL, 1, "refuses the metric set" },
+		{ ADD_DENIED, I915, "", "", nobody, 4,
+		  "adding a metric set is denied", "cap_perfmon" },
+		{ OPEN_DENIED, I915, "set " GUID, "--metrics /skl.xml -m Fake", nobody, 4,
+		  "counting for the whole GPU is denied", "perf_stream_paranoid=0" },
+		{ DRIVER_SILENT, I915, "pci 0", "", NULL, 3, "does not say which GPU" },
+		{ CLOCK_UNKNOWN, I915, "pci 0xffff\noa_hz 0\ncs_hz 0", "", NULL, 3,
+		  "the clock frequency" },
+		{ OTHER_FAILURE, I915, "pci 0xffff", "", NULL, 2,
+		  "no metric set is known for this GPU", "--metrics" },
+		{ FORMAT_UNKNOWN, I915, "pci 0xffff\nset " GUID, "--raw", NULL, 1,
+		  "the report format of this GPU is unknown", "-o A32u40_A4u32_B8_C8", "--raw -o A32u40_A4u32_B8_C8" },
+		{ NODE_NONE, I915, "", "", no_dri, 1,
+		  "no node in /dev/dri", "mount -t devtmpfs dev /dev", "" },
+		{ NODE_OTHER, I915, "", "", no_driver, 3, "cannot be opened" },
+		{ OPEN_NO_OA_XE, XE, "open 19", "", NULL, 3, "no OA" },
+		{ OTHER_FAILURE, XE, "open 22", "", NULL, 1, "report format or the metric set" },
+		{ OTHER_FAILURE, XE, "add 22", "", NULL, 1, "a register is not allowed" },
+		{ OTHER_FAILURE, XE, "add 98", "", NULL, 1, "has the metric set already" },
+		{ ADD_DENIED_XE, XE, "", "", nobody, 4,
+		  "adding a metric set is denied", "observation_paranoid=0" },
+		{ OPEN_DENIED_XE, XE, "set " XE_GUID, "--metrics /lnl.xml -m Fake", nobody, 4,
+		  "counting for the whole GPU is denied", "observation_paranoid=0" },
+		{ OTHER_FAILURE, XE, "", "--buffer-size 131072", NULL, 1,
+		  "--buffer-size: this kernel's xe does not support it" },
+		{ OTHER_FAILURE, XE, "", "--wait-reports 4", NULL, 1,
+		  "--wait-reports: this kernel's xe does not support it" },
+		{ OPEN_BUFFER, XE, "caps 5", "--buffer-size 1000", NULL, 1,
+		  "a power of two", "another --buffer-size", "--buffer-size 1048576" },
+		{ OPEN_WAIT, XE, "caps 13\nopen 22", "--wait-reports 4000000", NULL, 1,
+		  "probably --wait-reports", "fewer --wait-reports", "--wait-reports 3", "caps 13" },
+		{ OTHER_FAILURE, XE, "", "--poll-period 1ms", NULL, 1, "not supported by xe" },
+		{ OTHER_FAILURE, XE, "", "--sseu 1:7:8:8", NULL, 1, "not supported by xe" },
+		{ UNIT_NUMBER, XE, "", "--oa-unit 5", NULL, 1,
+		  "no OA unit of this number", "leave out --oa-unit", "" },
+		{ UNIT_ENGINE, XE, "", "--engine copy", NULL, 1,
+		  "no OA unit counts for that engine", "leave out --engine", "" },
+		{ UNIT_NONE, XE, "units 0", "", NULL, 3,
+		  "no OA units", "use Linux 6.12 or later", NULL, "" },
+		{ OTHER_FAILURE, XE, "", "--ctx 9", NULL, 1, "no such context" },
+		{ STALLS_OLD, XE, "stalls 0", "stalls", NULL, 1,
+		  "this kernel's xe does not sample EU stalls", "6.15", NULL, "" },
+		{ STALLS_GPU, XE, "version 12", "stalls", NULL, 3,
+		  "this GPU does not sample EU stalls" },
+		{ STALLS_DENIED, XE, "", "stalls", nobody, 4,
+		  "is denied", "observation_paranoid=0" },
+		{ STALLS_GT, XE, "", "stalls --gt 2", NULL, 1,
+		  "no GT of this number", "leave out --gt", "stalls" },
+		{ STALLS_NO_EUS, XE, "", "stalls --gt 1", NULL, 1,
+		  "this GT has no EUs", "leave out --gt", "stalls" },
+		{ STALLS_WAIT, XE, "", "stalls --wait-reports 65537", NULL, 1,
+		  "--wait-reports", "fewer --wait-reports", "stalls --wait-reports 10" },
+		{ STALLS_NO_MEMORY, XE, "open 12", "stalls", NULL, 1,
+		  "no memory for the buffer of samples" },
+		{ STALLS_OTHER, XE, "open 5", "stalls", NULL, 1, "the kernel refuses the stream" },
+		{ OTHER_FAILURE, XE, "", "stalls", no_dri, 1,
+		  "no node in /dev/dri", "devtmpfs", "stalls" },
+		{ OTHER_FAILURE, I915, "", "stalls", NULL, 3, "" },
 	};
 
-	for (size_t i = 0; i < LEN(cases); i++) {
-		char args[160], name[256], after[64];
-		struct run *r;
+	for (size_t i = 0; i < LEN(cases); i++)
+		if (cases[i].dev != XE || has_xe)
+			try_error(&cases[i]);
+}
 
-		if (cases[i].dev == XE && !has_xe)
-			continue;
-		write_knobs(cases[i].dev, cases[i].knobs);
-		snprintf(args, sizeof args, "oa -d card%d -o json %s 0.1 1", cases[i].dev, cases[i].args);
-		snprintf(name, sizeof name, "%s, %s %s%s: exit status %d and a message", cases[i].dev == XE ? "xe" : "i915",
-			 *cases[i].knobs ? cases[i].knobs : "as it is", cases[i].args,
-			 cases[i].before == nobody ? ", unprivileged" : cases[i].before ? ", without nodes" : "",
-			 cases[i].status);
-		for (char *p = name; *p; p++)
-			*p = *p == '\n' ? ' ' : *p;
-		r = run(args, cases[i].before);
-		begin(name);
-		ended(r, cases[i].status);
-		want(!records(r), "it printed records");
-		want_said(r, cases[i].words);
-		if (cases[i].remedy)
-			want_said(r, cases[i].remedy);
-		/* A set that was added before the start failed has been removed again. */
-		snprintf(after, sizeof after, "%s", strstr(asked(cases[i].dev), "adds"));
-		want(!strncmp(after, "adds 0 removes 0\n", 17) || !strncmp(after, "adds 1 removes 1\n", 17), "not removed: %.18s", after);
-		close_run(r);
-		end();
+/* Errors that require a state of the machine which write_knobs() does not make. */
+static void t_errors_of_machine(void)
+{
+	static const char args[] = "oa -d card0 --raw -o json 0.1 1",
+			  fast[] = "oa -d card0 --raw --period 400us -o json 0.1 1";
+	struct run *r;
+
+	write_knobs(I915, "");
+	begin("i915: the node belongs to a group: the user may count after joining it");
+	if (chown("/dev/dri/renderD128", 0, 44) || chmod("/dev/dri/renderD128", 0660))
+		die("renderD128");
+	r = run(args, nobody_perfmon);
+	ended(r, 4);
+	want_said(r, "no permission to open the GPU's node in /dev/dri");
+	want_said(r, "join the group that owns it: render or video");
+	want_success(args, video_perfmon, "joining the group");
+	tried[NODE_DENIED] += test_ok;
+	close_run(r);
+	if (chown("/dev/dri/renderD128", 0, 0) || chmod("/dev/dri/renderD128", 0666))
+		die("renderD128");
+	end();
+
+	begin("i915: a report rate that is denied is allowed after each remedy of the message");
+	put_file("/proc/sys/dev/i915/perf_stream_paranoid", "0");
+	put_file("/proc/sys/dev/i915/oa_max_sample_rate", "1000");
+	r = run(fast, nobody);
+	ended(r, 4);
+	want_said(r, "this report rate is denied");
+	want_said(r, "use a longer --period, sysctl dev.i915.oa_max_sample_rate=REPORTS, or "
+		     "setcap cap_perfmon+ep gpustat");
+	want_success("oa -d card0 --raw --period 2ms -o json 0.1 1", nobody, "a longer --period");
+	want_success(fast, nobody_perfmon, "setcap");
+	put_file("/proc/sys/dev/i915/oa_max_sample_rate", "100000");
+	want_success(fast, nobody, "sysctl");
+	put_file("/proc/sys/dev/i915/perf_stream_paranoid", "1");
+	tried[OPEN_RATE] += test_ok;
+	close_run(r);
+	end();
+
+	begin("i915: a metric set with a register that cannot be read");
+	put_file("/bad.xml", bad_xml);
+	r = run("oa -d card0 --metrics /bad.xml -m Fake -o json 0.1 1", NULL);
+	ended(r, 1);
+	want_said(r, "the metric set has registers that cannot be read");
+	tried[SET_REGISTERS] += test_ok;
+	close_run(r);
+	end();
+}
+
+/* A row that is neither tried nor has a reason is an error. */
+static void t_tried(void)
+{
+	static const struct {
+		const char *call, *name, *reason;
+	} rows[] = {
+#define ROW(call, error, requested, not_requested, name, reason) { #call, #name, reason },
+		OA_FAILURES(ROW)
+#undef ROW
+	};
+	int n = 0;
+
+	begin("each row of the table of failures was tried, or the list has the reason why not");
+	for (size_t i = 0; i < LEN(rows); i++) {
+		want(!tried[i] == !!rows[i].reason, "%s: tried %d times", rows[i].name, tried[i]);
+		n += tried[i] != 0;
 	}
+	end();
+	printf("# failures of OA: %d of %zu rows tried\n", n, LEN(rows));
+	for (size_t i = 0; i < LEN(rows); i++)
+		if (rows[i].reason)
+			printf("# failures of OA: not tried: %s, %s: %s\n", rows[i].call,
+			       rows[i].name, rows[i].reason);
 }
 
 static void t_granted(void)
@@ -529,6 +753,7 @@ static void t_losses(void)
 		int status;
 		const char *words;
 		int lost;	/* expected number of lost reports and buffers */
+		enum failure row; /* for a status that is not 0 */
 	} cases[] = {
 		{ I915, "a report is lost",                        "event 1 10 0", 0, NULL, 1 },
 		{ I915, "the buffer is lost: no sum spans the gap",  "event 2 10 0", 0, NULL, 1 },
@@ -536,17 +761,17 @@ static void t_losses(void)
 		{ I915, "a record of an unknown type is skipped",   "event 3 10 77", 0, NULL, 0 },
 		{ I915, "a sample that is too small is dropped",  "event 4 10 40", 0, "too small", 0 },
 		{ I915, "a report without content is a loss",     "event 9 10 0", 0, "without content", 1 },
-		{ I915, "a read fails with ENOSPC",                 "event 6 10 0", 1, "larger than any report", 0 },
-		{ I915, "the driver stops the stream",          "event 5 20 5", 1, "stopped the stream", 0 },
-		{ I915, "the GPU is removed",                      "event 5 20 19", 3, "the GPU is gone", 0 },
-		{ I915, "the stream ends",                      "event 7 20 0", 3, "the GPU is gone", 0 },
-		{ I915, "an error of unknown meaning",            "event 5 20 71", 1, "cannot be read", 0 },
+		{ I915, "a read fails with ENOSPC",                 "event 6 10 0", 1, "larger than any report", 0, READ_LARGE },
+		{ I915, "the driver stops the stream",          "event 5 20 5", 1, "stopped the stream", 0, READ_STOPPED },
+		{ I915, "the GPU is removed",                      "event 5 20 19", 3, "the GPU is gone", 0, READ_GONE },
+		{ I915, "the stream ends",                      "event 7 20 0", 3, "the GPU is gone", 0, READ_GONE },
+		{ I915, "an error of unknown meaning",            "event 5 20 71", 1, "cannot be read", 0, READ_OTHER },
 		{ XE,   "reports are lost",                        "event 1 10 1", 0, NULL, 1 },
 		{ XE,   "the buffer overflows",                    "event 1 10 2", 0, NULL, 1 },
 		{ XE,   "all status bits are set",                    "event 1 10 15", 0, NULL, 4 },
 		{ XE,   "a report without content is a loss",      "event 9 10 0", 0, "without content", 1 },
-		{ XE,   "an error without a status",               "event 1 10 0", 1, "stopped the stream", 0 },
-		{ XE,   "the GPU is removed",                      "event 5 20 19", 3, "the GPU is gone", 0 },
+		{ XE,   "an error without a status",               "event 1 10 0", 1, "stopped the stream", 0, READ_STOPPED },
+		{ XE,   "the GPU is removed",                      "event 5 20 19", 3, "the GPU is gone", 0, READ_GONE },
 	};
 
 	for (size_t i = 0; i < LEN(cases); i++) {
@@ -574,6 +799,7 @@ static void t_losses(void)
 			want(fabs(reports - seen) < 0.3 * seen, "%f reports, expected %f", reports, seen);
 		}
 		want(strstr(asked(cases[i].dev), "opens 1 closes 1 adds 1 removes 1"), "not removed: %.40s", asked(cases[i].dev));
+		tried[cases[i].row] += cases[i].status && test_ok;
 		close_run(r);
 		end();
 	}
@@ -1005,11 +1231,12 @@ static void t_stall_losses(void)
 		int status;
 		const char *words;
 		int lost;
+		enum failure row; /* for a status that is not 0 */
 	} cases[] = {
 		{ "the GPU drops samples, twice",      "event 1 50 0\nevent 1 300 0", 0, NULL, 2 },
-		{ "the GPU is reset",                  "event 5 50 19", 3, "was reset", 0 },
-		{ "the stream ends",                   "event 7 50 0",  3, "was reset", 0 },
-		{ "an error of unknown meaning",       "event 5 50 71", 1, "the samples cannot be read", 0 },
+		{ "the GPU is reset",                  "event 5 50 19", 3, "was reset", 0, STALLS_RESET },
+		{ "the stream ends",                   "event 7 50 0",  3, "was reset", 0, STALLS_RESET },
+		{ "an error of unknown meaning",       "event 5 50 71", 1, "the samples cannot be read", 0, STALLS_UNREADABLE },
 	};
 
 	for (size_t i = 0; i < LEN(cases); i++) {
@@ -1026,6 +1253,12 @@ static void t_stall_losses(void)
 		want(want_stalls(r) >= 50, "samples are missing");
 		want(total(r, "lost") == cases[i].lost, "lost is %f", total(r, "lost"));
 		want_asked(XE, "opens 1 closes 1 ");
+		if (cases[i].row == STALLS_RESET) {
+			want_said(r, "start again");
+			write_knobs(XE, "");
+			want_success("oa stalls -d card1 -o json 0.1 1", NULL, "starting again");
+		}
+		tried[cases[i].row] += cases[i].status && test_ok;
 		close_run(r);
 		end();
 	}
@@ -1100,6 +1333,7 @@ static int scenarios(void)
 	t_reports();
 	t_period();
 	t_errors();
+	t_errors_of_machine();
 	t_granted();
 	t_taken();
 	t_losses();
@@ -1116,6 +1350,8 @@ static int scenarios(void)
 		t_stalls_recorded();
 	}
 	t_none();
+	if (has_xe)
+		t_tried();
 	printf("1..%d\n", tests);
 	fflush(stdout);
 	return failed != 0;

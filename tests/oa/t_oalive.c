@@ -10,6 +10,7 @@ static long driver(long nr, ...);
 #define syscall driver
 #include "../../sources/oa/oastream.c"
 #include "unit.h"
+#include "boot/remedies.h"
 
 /* The driver's answer to a query. */
 static struct {
@@ -517,6 +518,29 @@ static void test_remedies(void)
 	l.dev.xe = was;
 }
 
+/* tests/boot/oa.c makes an emulated driver fail for the reason of each row, and applies the
+ * remedy. */
+static void test_trials(void)
+{
+	static const struct {
+		u8 call;
+		u16 error, requested, not_requested;
+	} tried[] = {
+#define ROW(call, error, requested, not_requested, name, reason) \
+		{ call, error, requested, not_requested },
+		OA_FAILURES(ROW)
+#undef ROW
+	};
+
+	check_u64(LEN(tried), LEN(failures),
+		  "each row of failures[] has a trial in an emulated machine");
+	for (size_t i = 0; i < LEN(tried) && i < LEN(failures); i++)
+		check(tried[i].call == failures[i].call && tried[i].error == failures[i].error &&
+		      tried[i].requested == failures[i].requested &&
+		      tried[i].not_requested == failures[i].not_requested,
+		      "row %zu of failures[]: its trial is for the same call and error", i);
+}
+
 static void test_words(void)
 {
 	static const struct oafile file;
@@ -562,6 +586,7 @@ int main(void)
 	test_stalls_period();
 	test_stalls_read();
 	test_remedies();
+	test_trials();
 	test_words();
 	return unit_end();
 }
