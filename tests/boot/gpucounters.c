@@ -14,6 +14,7 @@
 
 #define PARAMETER "/sys/module/ctrfake/parameters/"
 
+enum { PERFMON = 38, VIDEO = 44 };
 enum { CYCLES = 0, BINNED = 5, WRITTEN = 6, READ = 7 };	/* numbers of v3d's counters */
 
 static const char v3d_args[] = "stat -e v3d/cycle-count/,v3d/AXI-read-bytes-seen-watch-0/ -o json -w 1";
@@ -360,6 +361,37 @@ static void t_msm_values(void)
 	end();
 }
 
+static void user_perfmon(void)
+{
+	capable(PERFMON);
+}
+
+static void video_perfmon(void)
+{
+	capable_in(PERFMON, VIDEO);
+}
+
+static void nodes_of(gid_t group, mode_t mode)
+{
+	static const char *const paths[] = { "/dev/dri/renderD128", "/dev/dri/renderD129" };
+
+	for (size_t i = 0; i < LEN(paths); i++)
+		if (chown(paths[i], 0, group) || chmod(paths[i], mode))
+			die(paths[i]);
+}
+
+/* All records have a value. */
+static void want_values(const struct run *r)
+{
+	int n = 0;
+
+	for each_record(v, r) {
+		want(!isnan(num(v, "value")), "no value");
+		n++;
+	}
+	want(n, "no records");
+}
+
 static void t_msm_errors(void)
 {
 	ctr_u32 select = 0;
@@ -372,6 +404,25 @@ static void t_msm_errors(void)
 	r = run(msm_args, nobody);
 	want_reason(r, "setcap cap_perfmon+ep");
 	close_run(r);
+	r = run(msm_args, user_perfmon);
+	ended(r, 0);
+	want_values(r);
+	close_run(r);
+	r = run(msm_args, NULL);
+	want_values(r);
+	close_run(r);
+	end();
+
+	begin("msm: the node belongs to a group: values are known after the user joins it");
+	nodes_of(VIDEO, 0660);
+	r = run(msm_args, user_perfmon);
+	want_reason(r, "join the group that owns it: render or video");
+	close_run(r);
+	r = run(msm_args, video_perfmon);
+	ended(r, 0);
+	want_values(r);
+	close_run(r);
+	nodes_of(0, 0666);
 	end();
 
 	begin("msm: another program counts all jobs: values are unknown, with this reason");
