@@ -9,33 +9,33 @@
 /* The rows of errors[] in sources/perf/perfevent.c, in their order: kind of event, error of
  * perf_event_open(2), state, trial. t_perfevent.c compares them. */
 #define PERF_ERRORS(ROW)                                       \
-	ROW(OF_UPROBE, ENOENT, CS_NO_FILE, uprobe_no_file)     \
-	ROW(OF_UPROBE, EACCES, CS_UPROBE, uprobe_denied)       \
-	ROW(OF_UPROBE, EPERM, CS_UPROBE, uprobe_filtered)      \
-	ROW(OF_KPROBE, ENOENT, CS_NO_FUNCTION, kprobe_none)    \
-	ROW(OF_KPROBE, EADDRNOTAVAIL, CS_NO_FUNCTION, kprobe_several) \
-	ROW(OF_KPROBE, EINVAL, CS_NO_FUNCTION, kprobe_barred)  \
-	ROW(OF_KPROBE, EACCES, CS_KPROBE, kprobe_denied)       \
-	ROW(OF_KPROBE, EPERM, CS_LOCKDOWN, kprobe_filtered)    \
-	ROW(OF_HARDENED, EACCES, CS_HARDENED, hardened)        \
-	ROW(OF_SOFTWARE, ENOENT, CS_NO_SOFTWARE, software_unknown) \
-	ROW(OF_BREAKPOINT, EINVAL, CS_BREAKPOINT, breakpoint_odd) \
-	ROW(OF_BREAKPOINT, EOPNOTSUPP, CS_BREAKPOINT, breakpoint_refused) \
-	ROW(OF_BREAKPOINT, ENOENT, CS_BREAKPOINT, breakpoint_none) \
-	ROW(OF_TRACEFS, EACCES, CS_TRACEFS, tracefs_private)   \
-	ROW(OF_OTHERS, EACCES, CS_OTHERS, others_denied)       \
-	ROW(OF_OTHERS, EPERM, CS_OTHERS, others_filtered)      \
-	ROW(OF_ANY, EACCES, CS_DENIED, wide_denied)            \
-	ROW(OF_ANY, EPERM, CS_DENIED, wide_filtered)           \
-	ROW(OF_ANY, ESRCH, CS_GONE, process_gone)              \
-	ROW(OF_ANY, ENODEV, CS_OFFLINE, cpu_offline)           \
-	ROW(OF_ANY, ENOSPC, CS_NO_SLOT, breakpoints_all_used)  \
-	ROW(OF_ANY, EMFILE, CS_NO_FILES, files_of_process)     \
-	ROW(OF_ANY, ENFILE, CS_NO_FILES, files_of_machine)     \
-	ROW(OF_ANY, EINVAL, CS_REFUSED, settings_refused)      \
-	ROW(OF_ANY, E2BIG, CS_REFUSED, settings_too_big)       \
-	ROW(OF_ANY, ENOMEM, CS_NO_MEMORY, no_memory)           \
-	ROW(OF_ANY, ENOSYS, CS_NO_PERF, no_perf)
+	ROW(KIND_UPROBE, ENOENT, CS_NO_FILE, uprobe_no_file)     \
+	ROW(KIND_UPROBE, EACCES, CS_UPROBE, uprobe_denied)       \
+	ROW(KIND_UPROBE, EPERM, CS_UPROBE, uprobe_filtered)      \
+	ROW(KIND_KPROBE, ENOENT, CS_NO_FUNCTION, kprobe_none)    \
+	ROW(KIND_KPROBE, EADDRNOTAVAIL, CS_NO_FUNCTION, kprobe_several) \
+	ROW(KIND_KPROBE, EINVAL, CS_NO_FUNCTION, kprobe_barred)  \
+	ROW(KIND_KPROBE, EACCES, CS_KPROBE, kprobe_denied)       \
+	ROW(KIND_KPROBE, EPERM, CS_LOCKDOWN, kprobe_filtered)    \
+	ROW(KIND_HARDENED, EACCES, CS_HARDENED, hardened)        \
+	ROW(KIND_SOFTWARE, ENOENT, CS_NO_SOFTWARE, software_unknown) \
+	ROW(KIND_BREAKPOINT, EINVAL, CS_BREAKPOINT, breakpoint_odd) \
+	ROW(KIND_BREAKPOINT, EOPNOTSUPP, CS_BREAKPOINT, breakpoint_refused) \
+	ROW(KIND_BREAKPOINT, ENOENT, CS_BREAKPOINT, breakpoint_none) \
+	ROW(KIND_TRACEFS, EACCES, CS_TRACEFS, tracefs_private)   \
+	ROW(KIND_OTHERS, EACCES, CS_OTHERS, others_denied)       \
+	ROW(KIND_OTHERS, EPERM, CS_OTHERS, others_filtered)      \
+	ROW(KIND_ANY, EACCES, CS_DENIED, wide_denied)            \
+	ROW(KIND_ANY, EPERM, CS_DENIED, wide_filtered)           \
+	ROW(KIND_ANY, ESRCH, CS_GONE, process_gone)              \
+	ROW(KIND_ANY, ENODEV, CS_OFFLINE, cpu_offline)           \
+	ROW(KIND_ANY, ENOSPC, CS_NO_SLOT, breakpoints_all_used)  \
+	ROW(KIND_ANY, EMFILE, CS_NO_FILES, files_of_process)     \
+	ROW(KIND_ANY, ENFILE, CS_NO_FILES, files_of_machine)     \
+	ROW(KIND_ANY, EINVAL, CS_REFUSED, settings_refused)      \
+	ROW(KIND_ANY, E2BIG, CS_REFUSED, settings_too_big)       \
+	ROW(KIND_ANY, ENOMEM, CS_NO_MEMORY, no_memory)           \
+	ROW(KIND_ANY, ENOSYS, CS_NO_PERF, no_perf)
 
 /* The places of sources/catalog/probe.c that set a remedy of a row of gpustat doctor, in their
  * order: function, name, reason why the remedy cannot be applied in an emulated machine; NULL: it
