@@ -358,7 +358,7 @@ static u8 denied_at(const char *level, const struct event *ev, long err)
 static void test_trials(void)
 {
 	static const struct {
-		u8 of, err, state;
+		u8 kind, err, state;
 	} tried[] = {
 #define ROW(kind, error, state, trial) { kind, error, state },
 		PERF_ERRORS(ROW)
@@ -368,7 +368,7 @@ static void test_trials(void)
 	check_u64(LEN(tried), LEN(errors),
 		  "each row of errors[] has a trial in an emulated machine");
 	for (size_t i = 0; i < LEN(tried) && i < LEN(errors); i++)
-		check(tried[i].of == errors[i].of && tried[i].err == errors[i].err &&
+		check(tried[i].kind == errors[i].kind && tried[i].err == errors[i].err &&
 		      tried[i].state == errors[i].state,
 		      "row %zu of errors[]: its trial is for the same error and state", i);
 }
