@@ -50,7 +50,7 @@ int gp_open(struct gp_event *e, int pid, int cpu, int group)
 	if (!e)
 		return -EFAULT;
 	memcpy(&attr, e->attr, sizeof(attr));
-	was = privilege_raise(MAY_PERF | MAY_PTRACE);
+	was = privilege_raise(MAY_PERF);
 	do
 		fd = sys_perf_open(&attr, pid, cpu, group, e->cgroup ? PERF_FLAG_PID_CGROUP : 0);
 	while ((fd == -EINVAL || fd == -EOPNOTSUPP) && attr_downgrade(&attr.a, e->precise));
