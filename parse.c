@@ -49,6 +49,16 @@ bool str_same(struct str a, struct str b, bool slot)
 	return a.p == a.e && b.p == b.e;
 }
 
+/* Returns whether s contains `part`; upper and lower case are not distinguished. No text contains an
+ * empty `part`. */
+bool str_contains(struct str s, struct str part)
+{
+	for (size_t n = str_len(part); n && str_len(s) >= n; s.p++)
+		if (str_same(str_of(s.p, n), part, false))
+			return true;
+	return false;
+}
+
 /* Moves s past the text `lead` if s begins with it. Returns false, and leaves s unchanged, if it
  * does not. */
 bool str_skip(struct str *s, struct str lead)
@@ -266,17 +276,6 @@ int str_order(struct str a, struct str b)
 	return (a.p < a.e) - (b.p < b.e);
 }
 
-/* Copies a text in lower case to `to`. Returns its length, or MAX_NEAR + 1 if the text has more
- * than MAX_NEAR bytes. */
-static size_t lower_copy(char to[MAX_NEAR], struct str s)
-{
-	size_t n = 0;
-
-	for (; s.p < s.e && n < MAX_NEAR; s.p++)
-		to[n++] = (char)((u8)(*s.p - 'A') < 26 ? *s.p | 0x20 : *s.p);
-	return s.p < s.e ? MAX_NEAR + 1 : n;
-}
-
 /* Returns the edit distance of two texts (optimal string alignment): the number of bytes that must
  * be inserted, removed, replaced, or exchanged with the next one. Upper and lower case are not
  * distinguished. Returns UINT32_MAX if a text has more than MAX_NEAR bytes. */
@@ -284,8 +283,7 @@ u32 text_distance(struct str a, struct str b)
 {
 	enum { WIDTH = MAX_NEAR + 1 };
 	u32 rows[3 * WIDTH] = { 0 };
-	char x[MAX_NEAR] = { 0 }, y[MAX_NEAR] = { 0 };
-	size_t nx = lower_copy(x, a), ny = lower_copy(y, b);
+	size_t nx = str_len(a), ny = str_len(b);
 
 	if (nx > MAX_NEAR || ny > MAX_NEAR)
 		return UINT32_MAX;
@@ -297,12 +295,13 @@ u32 text_distance(struct str a, struct str b)
 			u32 best = (u32)(i + j);
 
 			if (i && j) {
-				best = last[j - 1] + (x[i - 1] != y[j - 1]);
+				best = last[j - 1] + !same_letter(a.p[i - 1], b.p[j - 1]);
 				best = best > last[j] ? last[j] + 1 : best;
 				best = best > row[j - 1] ? row[j - 1] + 1 : best;
 			}
-			if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1] &&
-			    best > older[j - 2])
+			if (i > 1 && j > 1 && best > older[j - 2] &&
+			    same_letter(a.p[i - 1], b.p[j - 2]) &&
+			    same_letter(a.p[i - 2], b.p[j - 1]))
 				best = older[j - 2] + 1;
 			row[j] = best;
 		}

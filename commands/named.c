@@ -214,6 +214,14 @@ static int list_picked(void)
 	return conclude(print_picked(&ro));
 }
 
+/* Returns whether this is the name of a perf event of a GPU's driver. */
+static bool is_gpu_event(struct str name)
+{
+	return str_skip_z(&name, "perf/") &&
+	       (str_skip_z(&name, "i915") || str_skip_z(&name, "xe_") ||
+		str_skip_z(&name, "amdgpu_"));
+}
+
 /* Lists all counters with -v; else the recommended counters, and all counters of GPUs (except those
  * of metric sets) and of files. Returns the exit code. */
 static int list(void)
@@ -226,31 +234,11 @@ static int list(void)
 	for (u32 i = 0; i < nnamed; i++) {
 		const struct named *n = catalog_at(i);
 
-		if (opt.verbose || n->recommended || !(long_lists >> n->provider & 1))
+		if (opt.verbose || n->recommended || !(long_lists >> n->provider & 1) ||
+		    is_gpu_event(str_z(n->name)))
 			counter_pick(i, str_z(n->name));
 	}
 	return list_picked();
-}
-
-static char lower(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		c = (char)(c + 'a' - 'A');
-	return c;
-}
-
-/* Returns whether the name contains the word; upper and lower case of letters are the same. */
-static bool name_contains(struct str name, struct str word)
-{
-	for (; str_len(name) >= str_len(word); name.p++) {
-		size_t n = 0;
-
-		while (n < str_len(word) && lower(name.p[n]) == lower(word.p[n]))
-			n++;
-		if (n == str_len(word))
-			return true;
-	}
-	return false;
 }
 
 /* Lists the counters whose names contain `word`, which is not itself the name of a counter. timed:
@@ -268,7 +256,7 @@ static int find(struct str word, bool timed)
 		struct str full = str_z(catalog_at(i)->name);
 
 		nearest_try(&near, full);
-		if (!timed && str_len(word) && name_contains(full, word))
+		if (!timed && str_contains(full, word))
 			counter_pick(i, full);
 	}
 	if (!timed && pick.npicked)

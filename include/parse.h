@@ -76,6 +76,7 @@ struct str str_z(const char *z);
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str s, const char *z);
 bool str_same(struct str a, struct str b, bool slot);
+bool str_contains(struct str s, struct str part);
 bool str_skip(struct str *s, struct str lead);
 bool str_skip_z(struct str *s, const char *lead);
 bool str_cut(struct str *s, char sep, struct str *piece);
@@ -93,7 +94,7 @@ int str_order(struct str a, struct str b);
 /* Search for the name that is most similar to a text, for messages with "did you mean". Initialise
  * the structure with { .text = text }, and call nearest_try() for each name of the list. name.p is
  * NULL if no name is similar. The names must stay valid as long as the structure is used. */
-enum { MAX_NEAR = 32 };
+enum { MAX_NEAR = 128 };
 struct nearest {
 	struct str text, name;
 	u32 distance;

@@ -367,12 +367,7 @@ void names_find(const char *folder)
 
 bool name_has(u32 device, struct str part)
 {
-	struct str name = str_z(devices[device].name);
-	size_t n = str_len(part);
-
-	while (str_len(name) > n && !str_same(str_of(name.p, n), part, false))
-		name.p++;
-	return n && str_len(name) >= n && str_same(str_of(name.p, n), part, false);
+	return str_contains(str_z(devices[device].name), part);
 }
 
 /* Stores a name in *best if it is more similar to the misspelt text than the best name so far. Of

@@ -33,6 +33,19 @@ static void t_same(void)
 		}
 }
 
+static void t_contains(void)
+{
+	static const struct { const char *s, *part; bool has; } rows[] = {
+		{ "CPU 0 utilization", "CPU", true }, { "CPU 0 utilization", "UTILIZATION", true }, { "CPU 0", "cpu 0", true },
+		{ "CPU 0", "cpu 00", false }, { "aab", "ab", true }, { "ab", "aab", false }, { "a", "b", false },
+		{ "a", "", false }, { "", "", false }, { "", "a", false }, { "x[", "{", false },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++)
+		check(str_contains(edge_str(rows[i].s, strlen(rows[i].s)), str_z(rows[i].part)) == rows[i].has,
+		      "'%s' contains '%s': %s", rows[i].s, rows[i].part, rows[i].has ? "yes" : "no");
+}
+
 static void t_str(void)
 {
 	struct str s, w, empty = { 0 };
@@ -1582,16 +1595,18 @@ static void t_distance(void)
 		{ "rendre", "render", 1 }, { "porcs", "procs", 1 }, { "kitten", "sitting", 3 },
 		{ "ca", "abc", 3 }, /* 2 if a substring could be edited twice */
 		{ "[", "{", 1 }, { "@", "`", 1 }, { "\xc4", "\xe4", 1 }, /* not letters of ASCII */
-		{ "12345678901234567890123456789012", "x", 32 },
-		{ "123456789012345678901234567890123", "x", UINT32_MAX },
-		{ "x", "123456789012345678901234567890123", UINT32_MAX },
 	};
+	static char most[MAX_NEAR + 1];
 	u64 bad = 0;
 	char a[16], b[16];
 
 	for (size_t i = 0; i < LEN(pairs); i++)
 		check_u64(text_distance(str_z(pairs[i].a), str_z(pairs[i].b)), pairs[i].d,
 			  "the distance of '%s' and '%s'", pairs[i].a, pairs[i].b);
+	memset(most, 'y', sizeof(most));
+	check_u64(text_distance(str_of(most, MAX_NEAR), S("x")), MAX_NEAR, "the distance of a text of MAX_NEAR bytes");
+	check(text_distance(str_of(most, sizeof(most)), S("x")) == UINT32_MAX &&
+	      text_distance(S("x"), str_of(most, sizeof(most))) == UINT32_MAX, "a longer text is similar to none");
 	for (unsigned i = 0; i < 120; i++)
 		for (unsigned j = 0; j < 120; j++) {
 			struct str s = nth(a, i, "aBc"), t = nth(b, j, "Abc");
@@ -1607,6 +1622,8 @@ static void t_distance(void)
 	nearest_of("i c n", "z", "");
 	nearest_of("ab xy", "ax", "; did you mean 'ab'?");
 	nearest_of("engine.render.busy", "enginge.rendr.bsy", "; did you mean 'engine.render.busy'?");
+	nearest_of("perf/software/all/alignment-faults", "perf/software/all/aligment-faluts",
+		   "; did you mean 'perf/software/all/alignment-faults'?");
 	nearest_of("procs", "", "");
 	nearest_of("", "procs", "");
 	nearest_of("a\033b", "a\033c", "; did you mean 'a\\x1bb'?");
@@ -1859,6 +1876,7 @@ int main(void)
 	t_energy();
 	t_str();
 	t_same();
+	t_contains();
 	t_proven();
 	t_glob();
 	t_scan();

@@ -168,6 +168,20 @@ def _(m):
         eq(short, [r | {"time": s["time"]} for s in short for r in every if r["index"] == s["index"]], f"{name}: records")
 
 
+@test("list: without -v it has the events of GPU drivers, but not those of other PMUs")
+def _(m):
+    for pmu, event in (("i915", "rc6-residency"), ("i915_0000_03_00.0", "rc6-residency"), ("xe_0000_03_00.0", "gt-c6-residency"),
+                       ("amdgpu_0", "df_all"), ("uncore_imc_0", "data_reads"), ("i2c", "bytes")):
+        m.write(f"{m.sys}/bus/event_source/devices/{pmu}/type", "30\n")
+        m.write(f"{m.sys}/bus/event_source/devices/{pmu}/cpumask", "0\n")
+        m.write(f"{m.sys}/bus/event_source/devices/{pmu}/events/{event}", "config=0x2\n")
+    short, every = ({r["name"] for r in parse_json(good("counters", *args, "-o", "json", "--sys", m.sys))} for args in ([], ["-v"]))
+    eq(sorted(n for n in short if n.startswith("perf/")),
+       ["perf/amdgpu_0/all/df_all", "perf/i915/all/rc6-residency", "perf/i915_0000_03_00.0/all/rc6-residency",
+        "perf/xe_0000_03_00.0/all/gt-c6-residency"], "counters")
+    check({"perf/uncore_imc_0/all/data_reads", "perf/i2c/all/bytes"} < every, f"counters -v: {every}")
+
+
 @test("list: a word selects the counters whose names contain it; for a misspelt word the nearest name is suggested")
 def _(_m):
     for word, text in (("frames", "frames"), ("GPU MEM", "GPU mem"), ("CPU 1 util", "CPU 1 util"), ("/UTIL", "/util")):
@@ -176,6 +190,8 @@ def _(_m):
         check(got == want and got, f"{word}: {got}")
     for args in (["CPU 0 utilisation"], ["CPU 0 utilisation", "1"], ["Processes amount", "CPU 0 utilisation"]):
         refused(1, "did you mean 'CPU 0 utilization'?", "counters", *args)
+    refused(1, "did you mean 'GPU 0 fragment processors utilization'?", "counters", "GPU 0 fragmentt procesors utilisation")
+    refused(1, "did you mean 'perf/software/all/alignment-faults'?", "counters", "perf/software/all/aligment-faluts")
     refused(1, "no such counter: CPU 0 util; ", "counters", "CPU 0 util", "--on-stdin")
     refused(1, "no such counter: nonsense; gpustat counters -v lists them", "counters", "nonsense")
 

@@ -33,6 +33,7 @@ int main(void)
 		promised(piece.p == bz && str_len(piece) <= strlen(bz));
 		str_cmp(a, b);
 		str_find(a, b);
+		str_contains(a, b);
 		str_among(a, bz);
 		piece = a;
 		str_skip(&piece, any_bool() && b.p < b.e ? (struct str){ b.p, b.p + 1 } : b);
