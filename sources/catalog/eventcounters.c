@@ -119,8 +119,11 @@ static void put_name(struct buf *b, struct str event)
 	}
 }
 
-/* Adds a counter for this event to the list of counters, unless the event has parameters that the
- * user must supply ("=?" in its name). */
+/* Adds a counter for this event to the list of counters. Adds none for an event with parameters that
+ * the user must supply ("=?" in its name), and none for ftrace:function: only for this tracepoint,
+ * which counts all calls of kernel functions, perf_event_open(2) asks the security module even if no
+ * samples are taken (perf_trace_event_perm() of kernel/trace/trace_event_perf.c), and kernels exist
+ * that refuse it even to root. */
 static void event_add(struct str event, struct str unit, struct str what)
 {
 	char name[NAME_CAP];
@@ -141,7 +144,8 @@ static void event_add(struct str event, struct str unit, struct str what)
 		 * the mean frequency in MHz */
 		n.rule = R_RATE;
 	n.name = (struct str){ name, name + b.n };
-	if (b.full || str_find(event, S("=?")) || catalog_has(n.vendor, n.name))
+	if (b.full || str_find(event, S("=?")) || str_is(event, "ftrace:function") ||
+	    catalog_has(n.vendor, n.name))
 		return;
 	at = slot_new(event);
 	if (at == MAX_SLOTS)
@@ -154,7 +158,6 @@ static void event_add(struct str event, struct str unit, struct str what)
  * tracepoints. */
 static void list_events(void)
 {
-
 	if (!eventlist.listed)
 		events_named(event_add);
 	eventlist.listed = true;

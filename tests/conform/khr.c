@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -16,7 +15,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -862,35 +860,15 @@ static int child_recommended(void)
 }
 
 /* All counters of the machine can be activated together. */
-/* Returns whether the kernel refuses the event that counts each call of a kernel function: only that one asks
- * the security module even to be counted (perf_trace_event_perm() of kernel/trace/trace_event_perf.c). */
-static int refuses_function(void)
-{
-	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .disabled = 1 };
-	FILE *f = fopen("/sys/kernel/tracing/events/ftrace/function/id", "r");
-	unsigned long long id = 0;
-	int fd, known = f && fscanf(f, "%llu", &id) == 1;
-
-	if (f)
-		fclose(f);
-	attr.config = id;
-	fd = known ? (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC) : -1;
-	if (fd >= 0)
-		close(fd);
-	return known && fd < 0;
-}
-
 static int child_all(void)
 {
-	KDint n = kdGetNumberOfCountersKHR(), *list = calloc((size_t)n, sizeof(*list)), i, some = 0;
-	KDint function = refuses_function() ? find(NULL, "perf/tracepoint/ftrace/function") : -1;
+	KDint n = kdGetNumberOfCountersKHR(), *list = calloc((size_t)n, sizeof(*list)), i;
 
 	if (geteuid() != 0)
 		return 77;
 	for (i = 0; i < n; i++)
-		if (i != function)
-			list[some++] = i;
-	return kdActivateCountersKHR(list, some) || kdStartSamplingKHR() || value_of(memory) <= 0;
+		list[i] = i;
+	return kdActivateCountersKHR(list, n) || kdStartSamplingKHR() || value_of(memory) <= 0;
 }
 
 /* Names are found without kdGetNumberOfCountersKHR(), as far as they are asked for, at the indexes
