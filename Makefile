@@ -248,7 +248,8 @@ HOST_OBJS     = $(filter %/parse.o %/counters.o $(PIC_DIR)/sources/os/% $(PIC_DI
 		$(addprefix $(PIC_DIR)/sources/catalog/,hostcounters.o descriptions.o khr.o hostcatalog.o)
 PERFMON2_OBJS = $(addprefix $(PIC_DIR)/,$(patsubst %.c,%.o,$(wildcard perfmon/*.c)) perfmon/tables.o parse.o perfstream.o sources/os/files.o sources/os/replace.o)
 # The address space that a library reserves for its tables. All tables of libgpustat.a together have
-# 50 MB if they are full, those of libperfmon2.a 32 MB; each table gets at most 1/8 of the rest.
+# 50 MB if they are full, those of libperfmon2.a 510 MB, or 32 MB on machines with addresses of 32 bits;
+# each table gets at most 1/8 of the rest.
 $(PIC_DIR)/sources/os/tables.o: CPPFLAGS += -DARENA_BYTES='((size_t)64 << 20)'
 
 lib: $(LIBS)
@@ -256,7 +257,7 @@ lib: $(LIBS)
 $(PIC_DIR)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CPP_) $(DEPS) $(CPPFLAGS) $(WARN) $(CFLAGS) $(PIC) -c -o $@ $<
-$(PIC_DIR)/perfmon/tables.o: CPPFLAGS += -DARENA_BYTES='((size_t)128 << 20)'
+$(PIC_DIR)/perfmon/tables.o: CPPFLAGS += -DARENA_BYTES='((size_t)128 << (sizeof(void *) > 4 ? 25 : 20))'
 $(PIC_DIR)/perfmon/tables.o: sources/os/tables.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CPP_) $(DEPS) $(CPPFLAGS) $(WARN) $(CFLAGS) $(PIC) -c -o $@ $<

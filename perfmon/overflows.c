@@ -452,12 +452,12 @@ static size_t service_pollfds(i64 *until)
 		c->at_end = c->at_ring = 0;
 		if (c->state == ST_FREE)
 			continue;
-		c->at_end = (u16)n;
+		c->at_end = (u32)n;
 		server.fds[n++] = (struct pollfd){ .fd = c->end };
 		if (c->state == ST_UNLOADED)
 			continue;
 		if (c->active->ring.page && !c->active->failed) {
-			c->at_ring = (u16)n;
+			c->at_ring = (u32)n;
 			server.fds[n++] =
 				(struct pollfd){ .fd = c->active->leader->fd, .events = POLLIN };
 		}

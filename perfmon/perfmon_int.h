@@ -15,10 +15,11 @@
 #include <string.h>
 
 /* Capacities of the tables (struct table) that have all objects of this library; malloc(3) is not
- * used. There is room for 4096 contexts (one per CPU or thread), for two event sets per context,
- * and for four PMDs per event set. */
+ * used. There is room for two event sets per context, and for four PMDs per event set. A context
+ * needs two descriptors, so that the limit of descriptors (RLIMIT_NOFILE) is reached first, unless
+ * it is above 131072. On machines with addresses of 32 bits, there is room for 4096 contexts. */
 enum {
-	MAX_CTXS = 4096,
+	MAX_CTXS = sizeof(void *) > 4 ? 65536 : 4096,
 	MAX_EVTSETS = 2 * MAX_CTXS,
 	MAX_PMDS_USED = 8 * MAX_CTXS,
 	MAX_VECTOR = 4096, /* largest number of array elements in one call of a pfm_ function */
@@ -137,7 +138,7 @@ struct ctx {
 	enum state state;
 	/* indexes in server.fds[], the descriptors that the service thread polls. at_end: of the
 	 * descriptor `end`; at_ring: of the ring of the active set; 0: not polled */
-	u16 at_end, at_ring;
+	u32 at_end, at_ring;
 	u32 flags;
 	bool v23, started;
 	/* the monitored thread is not the thread that loaded the context; PFM_MSG_END reports when

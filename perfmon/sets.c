@@ -6,6 +6,8 @@
 static struct {
 	struct set *sets;
 	struct pmd *pmds;
+	/* all rows of the table before this one are in use: the search for a free row begins here */
+	u32 sets_used, pmds_used;
 } pools;
 static struct {
 	struct table sets, pmds;
@@ -62,7 +64,7 @@ struct pmd *set_pmd(const struct set *s, unsigned num)
 struct pmd *set_add_pmd(struct set *s, u16 num)
 {
 	struct pmd **at = &s->pmds, *there, *p;
-	u32 n = 0;
+	u32 n = pools.pmds_used;
 
 	while ((there = *at) && there->num < num)
 		at = &there->next;
@@ -70,6 +72,7 @@ struct pmd *set_add_pmd(struct set *s, u16 num)
 		return there;
 	while (n < pool_tables.pmds.ready && pools.pmds[n].used)
 		n++;
+	pools.pmds_used = n;
 	if (!table_has(&pool_tables.pmds, n))
 		return NULL;
 	p = &pools.pmds[n];
@@ -94,7 +97,7 @@ struct set *ctx_add_set(struct ctx *c, u16 id)
 {
 	const struct pmumap *map = pmumap();
 	struct set **at = &c->sets, *there, *s;
-	u32 n = 0;
+	u32 n = pools.sets_used;
 
 	while ((there = *at) && there->id < id)
 		at = &there->next;
@@ -102,6 +105,7 @@ struct set *ctx_add_set(struct ctx *c, u16 id)
 		return there;
 	while (n < pool_tables.sets.ready && pools.sets[n].used)
 		n++;
+	pools.sets_used = n;
 	if (!table_has(&pool_tables.sets, n))
 		return NULL;
 	s = &pools.sets[n];
@@ -112,6 +116,11 @@ struct set *ctx_add_set(struct ctx *c, u16 id)
 	return s;
 }
 
+static u32 least(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
 void ctx_del_set(struct ctx *c, struct set *s)
 {
 	struct set **at = &c->sets;
@@ -120,9 +129,12 @@ void ctx_del_set(struct ctx *c, struct set *s)
 	while (*at != s)
 		at = &(*at)->next;
 	*at = s->next;
-	for (struct pmd *p = s->pmds; p; p = p->next)
+	for (struct pmd *p = s->pmds; p; p = p->next) {
 		p->used = false;
+		pools.pmds_used = least(pools.pmds_used, (u32)(p - pools.pmds));
+	}
 	s->used = false;
+	pools.sets_used = least(pools.sets_used, (u32)(s - pools.sets));
 }
 
 struct set *set_next(const struct ctx *c, const struct set *s)

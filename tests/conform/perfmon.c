@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <sys/resource.h>
 
 /* As large as a program may have it: the library's own thread also needs thread-local storage. */
 static __thread volatile char large[1 << 20];
@@ -663,6 +664,36 @@ static void test_close(void)
 	for (i = 0; i < SOON / 5 && perf_events() > before; i++)
 		poll(NULL, 0, 5);
 	is((uint64_t)perf_events(), (uint64_t)before, "close releases the counters of the kernel without another call");
+}
+
+/* The limit of descriptors limits the contexts, each of which needs two; no table is full before. */
+static void test_many(void)
+{
+	enum { MANY = 4200 };
+	static int fds[MANY];
+	struct rlimit before, most;
+	int n = 0, error = 0;
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	most = before;
+	most.rlim_cur = most.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &most);
+	while (n < MANY && !error) {
+		fds[n] = context(0);
+		if (fds[n] < 0)
+			error = errno;
+		else
+			n++;
+	}
+	printf("# %d contexts\n", n);
+	ok(n == MANY || error == EMFILE, "only the limit of descriptors limits the number of contexts");
+	if (n == MANY)
+		close(fds[--n]);
+	ok(n > 0 && put_pmc(fds[n - 1], 0, 0, main_event) == 0 && put_pmd(fds[n - 1], 0, 0, 5) == 0 &&
+	   get_pmd(fds[n - 1], 0, 0) == 5, "the last of many contexts has its own registers");
+	while (n > 0)
+		close(fds[--n]);
+	setrlimit(RLIMIT_NOFILE, &before);
 }
 
 /* The structures of 2006 on a 64-bit machine: size, and offset of the last member before the
@@ -1510,6 +1541,7 @@ int main(void)
 	test_signal_alone();
 	test_handler();
 	test_close();
+	test_many();
 	test_periods();
 	test_buffer_args();
 	test_thousand();

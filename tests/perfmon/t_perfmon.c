@@ -928,6 +928,12 @@ static void test_full_contexts(void)
 	ctxs.table.ready = ready;
 }
 
+/* Limits a table to the rows that it has now, and returns their number. */
+static u32 limit_table(struct table *t)
+{
+	return t->most = t->ready;
+}
+
 /* Event sets, PMDs and formats: the last one that fits is right, one more is refused. */
 static void test_full_pools(void)
 {
@@ -936,30 +942,37 @@ static void test_full_pools(void)
 	struct ctx c = { .state = ST_UNLOADED };
 	const struct table *full;
 	u32 n, nfmts = 0;
+	u32 nsets, npmds;
 	struct set *s;
 
 	while (table_full(&n))
 		;
-	table_all(&pool_tables.sets);
-	for (u32 i = 0; i < MAX_EVTSETS - 1; i++)
+	nsets = limit_table(&pool_tables.sets);
+	for (u32 i = 0; i < nsets - 1; i++)
 		pools.sets[i].used = true;
-	pools.sets[MAX_EVTSETS - 1].used = false;
+	pools.sets[nsets - 1].used = false;
 	s = ctx_add_set(&c, 5);
-	check(s == &pools.sets[MAX_EVTSETS - 1] && ctx_set(&c, 5) == s && !ctx_add_set(&c, 6) && !ctx_set(&c, 6),
+	check(s == &pools.sets[nsets - 1] && ctx_set(&c, 5) == s && !ctx_add_set(&c, 6) && !ctx_set(&c, 6),
 	      "full table of event sets: one more is refused");
 	full = table_full(&n);
 	check(full && n == 1 && strcmp(full->name, "event sets") == 0, "full table of event sets: its name");
-	table_all(&pool_tables.pmds);
-	for (u32 i = 0; i < MAX_PMDS_USED - 1; i++)
+	npmds = limit_table(&pool_tables.pmds);
+	for (u32 i = 0; i < npmds - 1; i++)
 		pools.pmds[i].used = true;
-	pools.pmds[MAX_PMDS_USED - 1].used = false;
-	check(set_add_pmd(s, 3) == &pools.pmds[MAX_PMDS_USED - 1] && !set_add_pmd(s, 2) && s->pmds->num == 3 && !s->pmds->next,
+	pools.pmds[npmds - 1].used = false;
+	check(set_add_pmd(s, 3) == &pools.pmds[npmds - 1] && !set_add_pmd(s, 2) && s->pmds->num == 3 && !s->pmds->next,
 	      "full table of PMDs: one more is refused");
 	full = table_full(&n);
 	check(full && n == 1 && strcmp(full->name, "PMDs in use") == 0, "full table of PMDs: its name");
 	ctx_del_set(&c, s);
-	memset(pools.sets, 0, MAX_EVTSETS * sizeof(*pools.sets));
-	memset(pools.pmds, 0, MAX_PMDS_USED * sizeof(*pools.pmds));
+	check(ctx_add_set(&c, 7) == s && set_add_pmd(s, 4) == &pools.pmds[npmds - 1],
+	      "full tables of event sets and PMDs: rows that are free again are used");
+	ctx_del_set(&c, s);
+	memset(pools.sets, 0, nsets * sizeof(*pools.sets));
+	memset(pools.pmds, 0, npmds * sizeof(*pools.pmds));
+	pools.sets_used = pools.pmds_used = 0;
+	pool_tables.sets.most = MAX_EVTSETS;
+	pool_tables.pmds.most = MAX_PMDS_USED;
 	for (u8 i = 0; i < MAX_FMTS; i++) {
 		snprintf(names[i], sizeof(names[i]), "f%u", i);
 		all[i] = (struct pfm_smpl_fmt){ .fmt_name = names[i], .fmt_uuid = { 100, i }, .fmt_handler = handles };
