@@ -196,6 +196,7 @@ small-x86-64) devices='' memory=76 boot_options=nokaslr ;;
 small-tiny) devices='' memory=48 ;;
 small-*) devices='' memory=60 ;;
 thp-*) devices='' memory=1024 ;;
+captured-ppc64el) devices='' memory=2048 ;; # each file has a page, of 64 KiB
 captured-*) devices='' ;;
 nvidia-*) devices='-device edu -device edu' ;;
 esac
