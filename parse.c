@@ -49,8 +49,8 @@ bool str_same(struct str a, struct str b, bool slot)
 	return a.p == a.e && b.p == b.e;
 }
 
-/* Returns whether s contains `part`; upper and lower case are not distinguished. No text contains an
- * empty `part`. */
+/* Returns whether s contains `part`; upper and lower case are not distinguished. No text contains
+ * an empty `part`. */
 bool str_contains(struct str s, struct str part)
 {
 	for (size_t n = str_len(part); n && str_len(s) >= n; s.p++)

@@ -6,7 +6,7 @@
 static struct {
 	struct set *sets;
 	struct pmd *pmds;
-	/* all rows of the table before this one are in use: the search for a free row begins here */
+	/* all rows of a table before this one are in use: a search for a free row begins here */
 	u32 sets_used, pmds_used;
 } pools;
 static struct {

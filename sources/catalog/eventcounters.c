@@ -119,11 +119,11 @@ static void put_name(struct buf *b, struct str event)
 	}
 }
 
-/* Adds a counter for this event to the list of counters. Adds none for an event with parameters that
- * the user must supply ("=?" in its name), and none for ftrace:function: only for this tracepoint,
- * which counts all calls of kernel functions, perf_event_open(2) asks the security module even if no
- * samples are taken (perf_trace_event_perm() of kernel/trace/trace_event_perf.c), and kernels exist
- * that refuse it even to root. */
+/* Adds a counter for this event to the list of counters. Adds none for an event with parameters
+ * that the user must supply ("=?" in its name), and none for ftrace:function. Only for this
+ * tracepoint, which counts all calls of kernel functions, perf_event_open(2) asks the security
+ * module even if no samples are taken (perf_trace_event_perm() of
+ * kernel/trace/trace_event_perf.c), and some kernels refuse it even to root. */
 static void event_add(struct str event, struct str unit, struct str what)
 {
 	char name[NAME_CAP];
