@@ -645,6 +645,8 @@ void reg_put_same(struct entity *e, i64 t)
 	e->fresh = true;
 }
 
+enum { FULL_LOAD = 100000 /* in 1/1000 % */ };
+
 /* Time in ns. If a counter that must not decrease stays below its largest value for this time, the
  * driver has restarted the counter: the next increase is computed from the lower value. */
 static const i64 restart_ns = 10000000000;
@@ -672,8 +674,12 @@ static void device_implausible(struct entity *e, u8 desc, u16 inst, u64 v)
 {
 	struct device *d = (struct device *)e;
 
-	if (e->kind != K_DEVICE)
-		return;
+	if (e->kind == K_CLIENT) {
+		struct client *c = (struct client *)e;
+
+		d = &devices[c->device];
+		c->text_hash = 0; /* read the same text again, to count the same value again */
+	}
 	d->implausible++;
 	count_implausible(d->dev, inst_name(inst), quantities[desc].range, v);
 }
@@ -758,6 +764,8 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 		device_implausible(e, desc, c ? c->inst : 0, v);
 		return true;
 	}
+	if (q->range == RG_LOAD && v > FULL_LOAD)
+		v = FULL_LOAD;
 	if (q->course == CO_METER && c)
 		last = *reg_history(c);
 	if (!c || !set_now(c, v)) {
@@ -950,6 +958,22 @@ bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt)
 	return counter_rate(reg_find(e, desc, inst), d, dt);
 }
 
+/* No device has a higher power in uW, or a higher mean clock in Hz. */
+static const u64 most_per_second = 20000000000;
+
+/* Stores in *v the increase per second of the counter (desc, inst) of the entity e. Returns false if
+ * it is unknown or not plausible: in an interval of a few ms, the increase that a driver makes in
+ * 100 ms is a rate that no device has. */
+bool reg_per_second(const struct entity *e, u8 desc, u16 inst, u64 *v)
+{
+	u64 d, dt;
+
+	if (!reg_rate(e, desc, inst, &d, &dt))
+		return false;
+	*v = muldiv(d, 1000000000, dt);
+	return *v <= most_per_second;
+}
+
 bool is_engine(u8 desc)
 {
 	return has_class(desc, DESC_ENGINE);
@@ -975,7 +999,7 @@ static u64 capacity(const struct entity *e, u16 inst)
 {
 	u64 cap;
 
-	return reg_get(e, D_CAPACITY, inst, &cap) && cap > 0 && cap < 1u << 16 ? cap : 1;
+	return reg_get(e, D_CAPACITY, inst, &cap) && cap ? cap : 1;
 }
 
 /* Stores in *v the busy share of the engine's capacity in 10^-9, not limited to 100 %. The share is
@@ -1020,10 +1044,9 @@ static u64 percent(u64 share)
 
 bool engine_busy(const struct entity *e, u16 inst, u64 *v)
 {
-	u64 share = 0;
-	bool ok = engine_share(e, inst, &share);
+	bool ok = engine_share(e, inst, v);
 
-	*v = percent(share);
+	*v = ok ? percent(*v) : 0;
 	return ok;
 }
 
@@ -1042,10 +1065,9 @@ static bool util_share(const struct entity *e, u16 inst, u64 *v)
  * highest frequency in the whole interval. */
 bool engine_util(const struct entity *e, u16 inst, u64 *v)
 {
-	u64 share = 0;
-	bool ok = util_share(e, inst, &share);
+	bool ok = util_share(e, inst, v);
 
-	*v = percent(share);
+	*v = ok ? percent(*v) : 0;
 	return ok;
 }
 
@@ -1053,16 +1075,14 @@ bool engine_util(const struct entity *e, u16 inst, u64 *v)
  * time. */
 bool engine_freq(const struct entity *e, u16 inst, u64 *v)
 {
-	u64 cycles = 0, ns = 0, dt, hz;
+	u64 cycles = 0, ns = 0, dt;
 
-	if (!(reg_get(e, D_MAXFREQ, inst, &hz) && reg_rate(e, D_CYCLES, inst, &cycles, &dt) &&
+	if (!(reg_get(e, D_MAXFREQ, inst, &dt) && reg_rate(e, D_CYCLES, inst, &cycles, &dt) &&
 	      reg_rate(e, D_BUSY_NS, inst, &ns, &dt)) &&
 	    !(reg_get(e, D_SUM_DCYCLES, inst, &cycles) && reg_get(e, D_SUM_DNS, inst, &ns)))
 		return false;
-	if (ns == 0)
-		return false;
-	*v = muldiv(cycles, 1000000000, ns);
-	return true;
+	*v = ns ? muldiv(cycles, 1000000000, ns) : UINT64_MAX;
+	return *v <= most_per_second;
 }
 
 /* Computes how busy the whole device is, in 1/1000 %: from the kernel's percentage, otherwise from
@@ -1073,10 +1093,8 @@ bool device_busy(const struct device *d, u64 *v)
 	u64 delta, dt;
 	bool found = false;
 
-	if (reg_get(&d->e, D_GPU_BUSY, 0, v)) {
-		*v = *v < FULL / PERCENT_PER_MIL ? *v : FULL / PERCENT_PER_MIL;
+	if (reg_get(&d->e, D_GPU_BUSY, 0, v))
 		return true;
-	}
 	if (reg_rate(&d->e, D_GPU_BUSY_US, 0, &delta, &dt)) {
 		*v = percent(muldiv(delta, (u64)FULL * 1000, dt));
 		return true;

@@ -558,7 +558,8 @@ const struct bounds ranges[RANGES] = {
 	[RG_ENERGY]   = { "energy", 0, INT64_MAX, 20000000000, 0, 0 },
 	/* fan speed in rpm; 65535 means that a register was never written */
 	[RG_FAN]      = { "fan speed", 0, 60000, 0, 4, 0 },
-	[RG_PWM]      = { "pwm", 0, 255, 0, 0, 0 },
+	/* pwm, PCIe lanes, engines of one class */
+	[RG_BYTE]     = { "number", 0, 255, 0, 0, 0 },
 	/* Range in mV. Readings are not compared with the driver's limits: on many boards, the
 	 * firmware leaves the limits of a chip at arbitrary values, such as 0.09 V for a voltage of
 	 * 1.28 V. */

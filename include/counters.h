@@ -391,6 +391,7 @@ bool reg_get(const struct entity *e, u8 desc, u16 inst, u64 *v);
 bool reg_get_or_sum(const struct entity *e, u8 desc, u16 inst, u64 *v);
 bool reg_get_near(const struct entity *e, struct counter *near, u8 desc, u16 inst, u64 *v);
 bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt);
+bool reg_per_second(const struct entity *e, u8 desc, u16 inst, u64 *v);
 struct str inst_name(u16 inst);
 struct str inst_keep(struct str s);
 bool is_engine(u8 desc);

@@ -235,7 +235,7 @@ bool energy_sum(struct energy *e, u64 v, i64 t, u64 wrap);
 
 /* Ranges of plausible readings of sensors: indexes in ranges[]. */
 enum sensor_range {
-	RG_ANY, RG_TEMP, RG_POWER, RG_ENERGY, RG_FAN, RG_PWM, RG_VOLT, RG_CURRENT, RG_CLOCK,
+	RG_ANY, RG_TEMP, RG_POWER, RG_ENERGY, RG_FAN, RG_BYTE, RG_VOLT, RG_CURRENT, RG_CLOCK,
 	RG_LOAD, RG_BYTES, RG_LINK, RG_IDLE, RG_HUMIDITY,
 	RANGES
 };

@@ -65,7 +65,7 @@ COMPUTED(USED, NULL, "used", S_SCALAR, U_BYTES, ALL | W_COMMAND | BOTH | W_SPARS
  * BUSY_PCT, in 1/1000 %, is read only if the driver prints no other busy value. */
 COMPUTED(ENGINE_BUSY, "engine", "busy", S_BOTH, U_PERCENT, LIVE | W_COMMAND | W_LIVE | W_TABLE,
 	 "busy time, in percent of the engine's capacity")
-FIELD(BUSY_PCT, LEVEL, UNSIGNED, ANY, NONE,
+FIELD(BUSY_PCT, LEVEL, UNSIGNED, LOAD, NONE,
       "engine", "busy", S_BOTH, U_PERCENT, ALL | W_RAW | W_SPARSE,
       "busy time from amdgpu before Linux 5.19")
 QUANTITY(BUSY_NS, PEAK, UNSIGNED, ANY, D_SUM_NS, NONE,
@@ -77,16 +77,16 @@ QUANTITY(CYCLES, PEAK, UNSIGNED, ANY, D_SUM_CYCLES, NONE,
 FIELD(TOTAL_CYCLES, RESET, UNSIGNED, ANY, D_SUM_TOTAL_CYCLES,
       "engine", "total_cycles", S_BOTH, U_NONE, ALL | W_RAW | W_SPARSE | W_TOTAL,
       "all cycles of the engine since the start")
-QUANTITY(CAPACITY, LEVEL, UNSIGNED, ANY, NONE, NONE,
+QUANTITY(CAPACITY, LEVEL, UNSIGNED, BYTE, NONE, NONE,
 	 "engine", "capacity", S_BOTH, U_NONE, ALL | W_COMMAND | BOTH,
 	 "number of engines of this type", "capacity")
 COMPUTED(ENGINE_UTIL, "engine", "util", S_BOTH, U_PERCENT, LIVE | W_LIVE,
 	 "busy cycles, in percent of the highest frequency")
 COMPUTED(ENGINE_FREQ, "engine", "freq", S_BOTH, U_HZ, LIVE | W_LIVE, "mean clock while busy")
-QUANTITY(MAXFREQ, LEVEL, UNSIGNED, ANY, NONE, NONE,
+QUANTITY(MAXFREQ, LEVEL, UNSIGNED, CLOCK, NONE, NONE,
 	 "engine", "maxfreq", S_BOTH, U_HZ, ALL | BOTH | W_SPARSE, "highest clock of the engine",
 	 "maxfreq")
-QUANTITY(CURFREQ, LEVEL, UNSIGNED, ANY, NONE, NONE,
+QUANTITY(CURFREQ, LEVEL, UNSIGNED, CLOCK, NONE, NONE,
 	 "engine", "curfreq", S_BOTH, U_HZ, ALL | BOTH | W_SPARSE, "present clock of the engine",
 	 "curfreq")
 
@@ -177,7 +177,7 @@ QUANTITY(ENERGY, METER, UNSIGNED, ENERGY, NONE, NONE,
 	 "energy since the start", "energy")
 QUANTITY(FAN, LEVEL, UNSIGNED, FAN, NONE, NONE,
 	 "fan", NULL, S_INST, U_RPM, W_DEVICE | BOTH | W_TABLE, "fan speed", "fan")
-QUANTITY(PWM, LEVEL, UNSIGNED, PWM, NONE, NONE,
+QUANTITY(PWM, LEVEL, UNSIGNED, BYTE, NONE, NONE,
 	 "pwm", NULL, S_INST, U_NONE, W_DEVICE | BOTH | W_SPARSE, "fan control, 0 to 255", "pwm")
 QUANTITY(VOLT, LEVEL, SIGNED, VOLT, NONE, NONE,
 	 "volt", NULL, S_INST, U_VOLT, W_DEVICE | BOTH, "voltage", "volt")
@@ -188,11 +188,11 @@ QUANTITY(THROTTLE, LEVEL, UNSIGNED, ANY, NONE, NONE,
 	 "active throttle reasons (1: active)", "throttle")
 QUANTITY(LINK_SPEED, LEVEL, UNSIGNED, LINK, NONE, NONE,
 	 "link", "speed", S_MEMBER, U_GTS, W_DEVICE | BOTH, "PCIe link speed", "link/speed")
-QUANTITY(LINK_WIDTH, LEVEL, UNSIGNED, ANY, NONE, NONE,
+QUANTITY(LINK_WIDTH, LEVEL, UNSIGNED, BYTE, NONE, NONE,
 	 "link", "width", S_MEMBER, U_NONE, W_DEVICE | BOTH, "PCIe lanes", "link/width")
 FIELD(LINK_MAX_SPEED, LEVEL, UNSIGNED, LINK, NONE,
       "link", "max_speed", S_MEMBER, U_GTS, W_DEVICE | W_LIST, "highest PCIe link speed")
-FIELD(LINK_MAX_WIDTH, LEVEL, UNSIGNED, ANY, NONE,
+FIELD(LINK_MAX_WIDTH, LEVEL, UNSIGNED, BYTE, NONE,
       "link", "max_width", S_MEMBER, U_NONE, W_DEVICE | W_LIST, "most PCIe lanes")
 
 /* Times of a device's runtime power management in ms, and limits of its power, temperature and

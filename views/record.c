@@ -1636,8 +1636,6 @@ static void scalar(struct val *v, struct record *r, const struct recopts *o, u8 
 static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counter *near,
 			  const struct recopts *o, u64 *v)
 {
-	u64 d, dt;
-
 	if (o->list && (id == L_ENGINE_BUSY || id == L_ENGINE_UTIL || id == L_ENGINE_FREQ))
 		return false;
 	switch (id) {
@@ -1651,14 +1649,10 @@ static bool counter_value(const struct entity *e, u8 id, u16 inst, struct counte
 			*v = 1;
 		return true;
 	case L_FREQ_AVG: case D_POWER:
-		if (id == D_POWER && reg_get_or_sum(e, id, inst, v))
-			return true;
-		if (!reg_rate(e, id == D_POWER ? D_ENERGY : D_FREQ_SPENT, inst, &d, &dt))
-			return false;
-		/* d is the increase of the energy in uJ, or of the cycles in kHz x ms, and dt the
-		 * time in ns: d * 10^9 / dt is in uW or in Hz */
-		*v = muldiv(d, 1000000000, dt);
-		return true;
+		/* the energy is in uJ, and the cycles in kHz x ms, with times in ns: the increase
+		 * per second is in uW or in Hz */
+		return (id == D_POWER && reg_get_or_sum(e, id, inst, v)) ||
+		       reg_per_second(e, id == D_POWER ? D_ENERGY : D_FREQ_SPENT, inst, v);
 	default:
 		return reg_get_near(e, near, id, inst, v);
 	}

@@ -162,12 +162,7 @@ static bool read_value(const struct gpucounter *c, const struct device *d, u64 *
 
 static bool read_power(const struct gpucounter *c, const struct device *d, u64 *v)
 {
-	u64 uj, ns;
-
-	if (!d || !reg_rate(&d->e, D_ENERGY, c->inst, &uj, &ns))
-		return false;
-	*v = muldiv(uj, 1000000000, ns);
-	return true;
+	return d && reg_per_second(&d->e, D_ENERGY, c->inst, v);
 }
 
 static bool read_engine(const struct gpucounter *c, const struct device *d, u64 *v)

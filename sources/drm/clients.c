@@ -107,7 +107,8 @@ static struct {
 /* Returns true if the client's fdinfo text has the same 64-bit hash as at its last reading: then
  * the values of that reading are stored again without parsing the text, because most clients do no
  * work from one sample to the next. Returns false, so that the caller parses the text, if the hash
- * differs, or if a counter of the last reading went backwards or had no room. */
+ * differs, or if a counter of the last reading went backwards, had no room or was not
+ * plausible. */
 static bool fdinfo_put_same(struct client *c, struct str text, i64 t)
 {
 	if (!c->text_hash || c->e.went_backwards || c->e.dropped ||

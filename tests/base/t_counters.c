@@ -1161,9 +1161,12 @@ static void reading_next(struct reading_of *r)
 		memcpy(r->put[at].name, "r0", 3);
 		r->put[at].name[1] = (char)('0' + rnd() % 6);
 	}
-	for (size_t i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++) {
 		if (rnd() % 3 == 0)
 			r->put[i].v = rnd() % 4 ? r->put[i].v + rnd() % 2048 : any_value();
+		if (r->put[i].desc == D_CAPACITY)
+			r->put[i].v %= 256; /* a larger one is not plausible, and not stored */
+	}
 }
 
 static void reading_put(struct entity *e, const struct reading_of *r, i64 t)

@@ -1753,7 +1753,7 @@ static void t_plausible(void)
 		{ RG_POWER, 0, 10, true }, { RG_POWER, (u64)-1, 0, false },
 		{ RG_FAN, 60000, 0, true }, { RG_FAN, 65535, 0, false },
 		{ RG_FAN, 4, 1, true }, { RG_FAN, 5, 1, false },
-		{ RG_PWM, 255, 0, true }, { RG_PWM, 256, 0, false },
+		{ RG_BYTE, 255, 0, true }, { RG_BYTE, 256, 0, false },
 		{ RG_VOLT, (u64)-1000000, 0, true }, { RG_VOLT, 1000001, 0, false },
 		{ RG_CURRENT, 10000000, 0, true }, { RG_CURRENT, (u64)-10000001, 0, false },
 		{ RG_CLOCK, 100000000000, 0, true }, { RG_CLOCK, 100000000001, 0, false },

@@ -11,7 +11,7 @@ import sys
 sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import machine  # noqa: E402
-from machine import AMD, I915, TESTS, check, eq, rewrite, test  # noqa: E402
+from machine import AMD, I915, TESTS, check, dump, eq, ns, rewrite, test  # noqa: E402
 
 IMPOSSIBLE = {"temp1_input": "2112000", "temp2_input": "-256000", "temp3_input": "511000", "power1_input": "4290000000000",
               "fan1_input": "65535", "in0_input": "18446744073709551", "curr1_input": "-2147483648000", "temp4_input": "61000"}
@@ -63,6 +63,48 @@ def _(m):
     r = m.json()[0]
     eq((r["temp"], r["power"], r["fan"]),
        ({"temp1": None, "temp2": 120.0}, {"power1": None, "power2": 450.0}, {"fan1": None, "fan2": 3500}), "values")
+
+
+@test("engines: an impossible clock or number of engines of a client is unknown, and is counted")
+def _(m):
+    m.device("panfrost", None)
+    m.fd(10, 5, dump("panfrost", 7, *ns(fragment=1000), "drm-maxfreq-fragment:\t18446744073709551614 Hz",
+                     "drm-curfreq-fragment:\t100000000001 Hz", "drm-engine-capacity-fragment:\t4294967296"))
+    for k, records in enumerate(m.live(steps=[None, None], interval=1)):
+        e = records[0]["engine"]["fragment"]
+        eq((e["capacity"], e.get("maxfreq"), e.get("curfreq")), (1, None, None), f"sample {k}")
+        eq(records[0]["implausible"], 3, f"sample {k}: implausible")
+    e = m.run("-v", "-r").err.decode()
+    check("3 readings were not plausible and are unknown; the last one: card0 fragment: " in e, f"-v: {e!r}")
+
+
+@test("engines: a jump of the cycles is not taken as a mean clock")
+def _(m):
+    m.device("panfrost", None)
+
+    def text(busy, cycles):
+        return dump("panfrost", 7, *ns(fragment=busy), f"drm-cycles-fragment:\t{cycles}", "drm-maxfreq-fragment:\t800000000 Hz")
+    f = m.fd(10, 5, text(0, 0))
+    got = m.live(steps=[lambda: rewrite(f, text(5 * 10**8, 4 * 10**8)), lambda: rewrite(f, text(6 * 10**8, 2**60)),
+                        lambda: rewrite(f, text(7 * 10**8, 2**60 + 8 * 10**7))], interval=1)
+    eq([s[0]["engine"]["fragment"]["freq"] for s in got], [800000000, None, 800000000], "freq")
+
+
+@test("devices: a load above 100 % is shown as 100 %, and one above 1000 % is unknown")
+def _(m):
+    m.device("amdgpu", AMD, files={"gpu_busy_percent": "255\n", "mem_busy_percent": "255\n", "vcn_busy_percent": "1001\n"})
+    for args in ([], ["-r"]):
+        r = m.json(*args)[0]
+        eq((r["busy"], r["load"], r["implausible"]), (100.0, {"mem": 100.0}, 1), f"{args}")
+    out = m.run("counters", "*load*", "-w", "0.02", "-o", "csv", "-f", "name,value").out.decode()
+    check("drm/card0/mem/load,100\n" in out.replace("\r", ""), f"counters: {out!r}")
+
+
+@test("list: a number of PCIe lanes above 255 is unknown")
+def _(m):
+    m.device("amdgpu", AMD, files={"max_link_speed": "16.0 GT/s PCIe\n", "max_link_width": "65535\n"})
+    link = m.json("list")[0]["link"]
+    eq((link["max_speed"], link["max_width"]), (16.0, None), "link")
 
 
 @test("check: an impossible reading raises no alert")
@@ -137,6 +179,14 @@ def _(m):
 @test("energy: a step of 2^32 units of 2^-14 J is not taken as power")
 def _(m):
     eq(watts(powers(m, [22543309, 22543361, 22805557, 22805609])), [52, None, 52], "power")
+
+
+@test("energy: an update by 2 kJ in an interval of 10 ms is not taken as 200 kW")
+def _(m):
+    chan = gpu(m, {"energy1_input": "22543309000000"}, "i915", I915)
+    steps = [lambda v=v: rewrite(m.path(chan, "energy1_input"), f"{v}000000\n") for v in (22543309, 22545309, 22545310)]
+    got = [s[0]["power"].get("card") for s in m.live(steps=steps, interval=0.01)]
+    check(got[0] == 0 and got[1] is None and 90 < got[2] < 110, f"power: {got}")
 
 
 @test("energy: with --state the power of an interval with a restart is unknown")

@@ -129,7 +129,7 @@ static const struct text {
 	{ "mem_info_vram_used", "N/A\n", D_VRAM_USED, "x", none },
 	{ "mem_info_vram_used", "0x10\n", D_VRAM_USED, "x", none },
 	{ "gpu_busy_percent", "37\n", D_GPU_BUSY, "x", 37000 },
-	{ "gpu_busy_percent", "1000\n", D_GPU_BUSY, "x", 1000000 },
+	{ "gpu_busy_percent", "1000\n", D_GPU_BUSY, "x", 100000 },
 	{ "gpu_busy_percent", "65535\n", D_GPU_BUSY, "x", none },
 	{ "gpu_busy_percent", "18446744073709551\n", D_GPU_BUSY, "x", none },
 	{ "gpu_busy_percent", "18446744073709552\n", D_GPU_BUSY, "x", none },
