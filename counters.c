@@ -674,6 +674,10 @@ static void device_implausible(struct entity *e, u8 desc, u16 inst, u64 v)
 {
 	struct device *d = (struct device *)e;
 
+	_Static_assert(K_DEVICE == 0 && K_CLIENT == 1, "the other kinds have no sensors");
+
+	if (e->kind > K_CLIENT)
+		return;
 	if (e->kind == K_CLIENT) {
 		struct client *c = (struct client *)e;
 

@@ -244,7 +244,7 @@ static void t_filters(void)
 static void read_clients(void)
 {
 	static const struct { u64 key, vram, gtt, copy; } rows[] = {
-		{ 5, 0, 100, 0 }, { 9, 700, 1, 1 }, { 3, 100, 900, 2 }, { 11, 0, 0, 700 },
+		{ 5, 0, 100, 0 }, { 9, 700, 1, 1 }, { 3, 100, 900, 2 }, { 11, 0, 0, 70 },
 	};
 
 	for (size_t i = 0; i < LEN(rows); i++) {

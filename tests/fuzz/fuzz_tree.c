@@ -508,7 +508,8 @@ static bool plain_amount(struct str value, u8 desc, u64 *v)
 		if (str_is(value, amounts[i].word) &&
 		    (i == 0 || (i == 1 && desc == D_BUSY_NS) || (i > 1 && i < 5 && memory) || (i > 4 && hertz))) {
 			*v *= amounts[i].times;
-			return *v < UINT64_C(1) << 62;
+			/* a larger number is not plausible, and has no value */
+			return *v < (desc == D_CAPACITY ? 256 : hertz ? 100000000001 : UINT64_C(1) << 62);
 		}
 	return false;
 }
