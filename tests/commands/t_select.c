@@ -356,6 +356,44 @@ static void t_full(void)
 	check(say_full() && !say_full(), "records that were left out are reported once");
 }
 
+static void text_record(struct record *r, u32 n)
+{
+	static const struct column comm = { .member = "comm" };
+	static char texts[4][1024];
+	static struct field f;
+
+	memset(texts[n], (int)('d' - n), sizeof(texts[n]));
+	r->f = &f;
+	r->n = 1;
+	f = (struct field){ .col = &comm, .v = { .type = V_TEXT, .s = str_of(texts[n], 1024) } };
+}
+
+/* A table with one byte less than the texts of four records, in a process of its own. */
+static int run_full_texts(void)
+{
+	struct recopts ro = { 0 };
+	const struct table *full;
+	u32 lost = 0;
+
+	picks_tables.text.most = 4 * 1024; /* table_has() asks for one byte more than a text has */
+	record_source = text_record;
+	opt.sort = S("comm");
+	for (norder = 0; norder < 4; norder++)
+		order[norder] = (u32)norder;
+	sort_by_field(K_CLIENT, &ro);
+	full = table_full(&lost);
+	printf("%u lost in %s, order %u %u %u %u\n", lost, full ? full->name : "no table", order[0], order[1],
+	       order[2], order[3]);
+	fflush(stdout);
+	return 0;
+}
+
+static void t_full_texts(void)
+{
+	child_check(run_full_texts, 0, "1 lost in bytes of texts to sort by, order 3 2 1 0\n", NULL,
+		    "a text to sort by that has no room is counted");
+}
+
 /* --- no device -------------------------------------------------------------------------------- */
 
 static int run_none(void)
@@ -399,6 +437,7 @@ int main(void)
 {
 	records_alloc();
 	check(order && picks_tables.order.ready, "records_alloc() allocates the list");
+	t_full_texts(); /* before any other test uses the table */
 	make_devices();
 	t_not();
 	t_devices();

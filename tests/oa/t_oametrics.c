@@ -746,9 +746,10 @@ static bool same(const struct oafile *a, const struct oafile *b)
 
 static void t_pack(void)
 {
-	static char first[1 << 16];
+	static char first[1 << 16], room[2 << 20];
 	struct oafile xml, pack, again, both[2];
 	struct oaset s;
+	size_t n;
 	struct str p, at = { 0 };
 	struct buf small = { .p = first, .cap = 100 };
 
@@ -773,6 +774,13 @@ static void t_pack(void)
 	why.n = 0;
 	check(!oapack_make(&packer, small, &xml, 1, &why) && packer.heap.full && why.n > 0,
 	      "a pack without room is an error with a message");
+	check(oapack_make(&packer, BUF(room), &xml, 1, &why), "a pack with enough room is made");
+	n = packer.heap.n;
+	check(oapack_make(&packer, (struct buf){ .p = room, .cap = n }, &xml, 1, &why),
+	      "a pack whose bytes fill the room is made");
+	why.n = 0;
+	check(!oapack_make(&packer, (struct buf){ .p = room, .cap = n - 1 }, &xml, 1, &why) && why.n > 0,
+	      "a pack with one byte more than the room is an error with a message");
 }
 
 static void t_basic(void)

@@ -2,7 +2,7 @@
  * in pieces, names with arbitrary bytes.
  * SPDX-License-Identifier: MIT */
 #include "../../views/metrics.c" /* for its static functions */
-#include "unit.h"
+#include "child.h"
 
 #define S(lit) ((struct str)STR(lit))
 
@@ -459,6 +459,35 @@ static void t_full(void)
 	check_u64(o.lost, lost, "the next exposition drops no series");
 }
 
+/* A small table of the texts of series, in a process of its own: each of the records, which have two
+ * series, is counted if it has no room, the others are written, and the message can name the
+ * table. */
+static int run_full_texts(void)
+{
+	struct buf b = fresh();
+	const struct table *full;
+	size_t written;
+	u32 lost = 0;
+
+	expo_tables.series_text.most = 3 * ROOM;
+	o = (struct out){ .kind = K_CLIENT };
+	fill(2000);
+	while (prom_end(&o, &b))
+		;
+	written = count(made(&b), "{dev=");
+	full = table_full(&lost);
+	printf("%s; %zu written, %llu lost\n", full ? full->name : "no table", written,
+	       (unsigned long long)o.lost);
+	fflush(stdout);
+	return written > 100 && o.lost >= (4000 - written) / 2 && lost > 0 && !b.full ? 0 : 1;
+}
+
+static void t_full_texts(void)
+{
+	child_check(run_full_texts, 0, "bytes of series; ", NULL,
+		    "records without room for the texts of their series are counted; the others are written");
+}
+
 /* --- the kernel's log ------------------------------------------------------------------------- */
 
 static void t_kmsg(void)
@@ -489,6 +518,7 @@ static void t_kmsg(void)
 
 int main(void)
 {
+	t_full_texts(); /* before any other test uses the table */
 	t_names();
 	t_values();
 	t_nodes();
