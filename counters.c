@@ -965,9 +965,9 @@ bool reg_rate(const struct entity *e, u8 desc, u16 inst, u64 *d, u64 *dt)
 /* No device has a higher power in uW, or a higher mean clock in Hz. */
 static const u64 most_per_second = 20000000000;
 
-/* Stores in *v the increase per second of the counter (desc, inst) of the entity e. Returns false if
- * it is unknown or not plausible: in an interval of a few ms, the increase that a driver makes in
- * 100 ms is a rate that no device has. */
+/* Stores in *v the increase per second of the counter (desc, inst) of the entity e. Returns false
+ * if it is unknown or not plausible: in an interval of a few ms, the increase that a driver makes
+ * in 100 ms is a rate that no device has. */
 bool reg_per_second(const struct entity *e, u8 desc, u16 inst, u64 *v)
 {
 	u64 d, dt;

@@ -382,8 +382,8 @@ static int run_full_texts(void)
 		order[norder] = (u32)norder;
 	sort_by_field(K_CLIENT, &ro);
 	full = table_full(&lost);
-	printf("%u lost in %s, order %u %u %u %u\n", lost, full ? full->name : "no table", order[0], order[1],
-	       order[2], order[3]);
+	printf("%u lost in %s, order %u %u %u %u\n", lost, full ? full->name : "no table",
+	       order[0], order[1], order[2], order[3]);
 	fflush(stdout);
 	return 0;
 }

@@ -459,8 +459,8 @@ static void t_full(void)
 	check_u64(o.lost, lost, "the next exposition drops no series");
 }
 
-/* A small table of the texts of series, in a process of its own: each of the records, which have two
- * series, is counted if it has no room, the others are written, and the message can name the
+/* A small table of the texts of series, in a process of its own: each of the records, which have
+ * two series, is counted if it has no room, the others are written, and the message can name the
  * table. */
 static int run_full_texts(void)
 {
