@@ -221,6 +221,7 @@ long measure_start(struct measure *m)
 	struct target *t = m->target;
 	bool own = m->argv && !t->all && !t->has_cpus && !t->ncgroups && !t->ntasks;
 	long pid = 0;
+	u8 was;
 
 	m->start = m->last = m->due = m->stopped = m->set = 0;
 	m->on = m->stop = false;
@@ -248,7 +249,12 @@ long measure_start(struct measure *m)
 		t->tasks = &command;
 		t->ntasks = 1;
 	}
+	/* If the program's file has capabilities, the command's process, a copy of this one, may not
+	 * be traced before it calls exec(2), and its events could not be opened. Events of other
+	 * processes are opened without this right. */
+	was = privilege_raise(own ? MAY_PTRACE : 0);
 	perf_open(t);
+	privilege_lower(was);
 	if (m->argv && t->split == SPLIT_THREAD)
 		site_name((u32)pid, m->argv[0]);
 	t->ntasks = own ? 0 : t->ntasks;
