@@ -30,8 +30,12 @@ static int spin(void)
 #else
 	static const unsigned char loop[] = { 0xeb, 0xfe };
 #endif
-	void *at = mmap((void *)SPIN_AT, 4096, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	void *at;
+
+	/* the program under test gets the processor when it needs it */
+	setpriority(PRIO_PROCESS, 0, 19);
+	at = mmap((void *)SPIN_AT, 4096, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
 	if (at == MAP_FAILED)
 		return 1;
@@ -43,10 +47,12 @@ static int spin(void)
 	return 0;
 }
 
-/* What this program does as the command of gpustat or of the other user: it ends, or it spins. */
+/* What this program does as the command of gpustat or of a user: it ends, waits or spins. */
 static int worker(const char *word)
 {
-	return strcmp(word, "end") == 0 ? 0 : strcmp(word, "spin") == 0 ? spin() : 126;
+	if (strcmp(word, "wait") == 0)
+		pause();
+	return strcmp(word, "spin") == 0 ? spin() : strcmp(word, "end") == 0 ? 0 : 126;
 }
 
 static void become(int id)
@@ -71,26 +77,31 @@ static void copy(const char *from, const char *to, int mode)
 	close(out);
 }
 
-/* Starts the other user's program, which also holds a client of the GPU. */
+/* Starts a copy of this program as another user, which also holds a client of the GPU. */
+static pid_t user_start(int id, const char *path, const char *word)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (open(devs[0].node, O_RDWR) < 0)
+		_exit(1);
+	become(id);
+	execl(path, strrchr(path, '/') + 1, word, NULL);
+	_exit(127);
+}
+
+/* Starts the other user's program, and makes the folder of the ordinary user. */
 static pid_t other_start(void)
 {
-	pid_t pid;
-
 	if (mkdir("/home", 0755) || mkdir("/home/other", 0700) || mkdir(FOLDER, 0755) ||
 	    chown("/home/other", OTHER, OTHER) || chown(FOLDER, NOBODY, NOBODY))
 		die("folders");
 	copy("/init", SECRET, 0755);
-	chown(SECRET, OTHER, OTHER);
-	pid = fork();
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (open(devs[0].node, O_RDWR) < 0)
-			_exit(1);
-		become(OTHER);
-		execl(SECRET, "hidden-prog", "spin", NULL);
-		_exit(127);
-	}
-	return pid;
+	if (chown(SECRET, OTHER, OTHER))
+		die(SECRET);
+	return user_start(OTHER, SECRET, "spin");
 }
 
 /* ---- the program's file ---- */
