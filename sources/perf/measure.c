@@ -213,6 +213,18 @@ static void site_name(u32 tid, const char *file)
 			sites[i].comm = text_put(sites[i].comm, str_base(str_z(file)));
 }
 
+/* Opens all events. own: the target is only the process of the command. If the program's file has
+ * capabilities, this process, a copy of gpustat until it calls exec(2), may not be traced, and its
+ * events cannot be opened, without CAP_SYS_PTRACE. Events of other processes are opened without
+ * this right. */
+static void events_open(const struct target *t, bool own)
+{
+	u8 was = privilege_raise(own ? MAY_PTRACE : 0);
+
+	perf_open(t);
+	privilege_lower(was);
+}
+
 /* Opens all events and starts the command or the counting. Returns 0, or -errno if the command
  * could not be started or the rings could not be mapped (m->rings < 0). */
 long measure_start(struct measure *m)
@@ -221,7 +233,6 @@ long measure_start(struct measure *m)
 	struct target *t = m->target;
 	bool own = m->argv && !t->all && !t->has_cpus && !t->ncgroups && !t->ntasks;
 	long pid = 0;
-	u8 was;
 
 	m->start = m->last = m->due = m->stopped = m->set = 0;
 	m->on = m->stop = false;
@@ -249,12 +260,7 @@ long measure_start(struct measure *m)
 		t->tasks = &command;
 		t->ntasks = 1;
 	}
-	/* If the program's file has capabilities, the command's process, a copy of this one, may not
-	 * be traced before it calls exec(2), and its events could not be opened. Events of other
-	 * processes are opened without this right. */
-	was = privilege_raise(own ? MAY_PTRACE : 0);
-	perf_open(t);
-	privilege_lower(was);
+	events_open(t, own);
 	if (m->argv && t->split == SPLIT_THREAD)
 		site_name((u32)pid, m->argv[0]);
 	t->ntasks = own ? 0 : t->ntasks;
