@@ -90,7 +90,7 @@ command_status() { # NAME
 }
 # The image has one file, and its program starts.
 image() {
-	set -- buildah --storage-driver vfs --root "$tmp/images" --runroot "$tmp/run"
+	set -- buildah --storage-driver vfs --root "$tmp/images" --runroot "$tmp/runroot"
 	cd "$tmp/$(title "$first")" && "$@" bud -q --isolation chroot -t localhost/gpustat -f contrib/Containerfile . &&
 		c=$("$@" from localhost/gpustat) && m=$("$@" mount "$c") && [ "$(find "$m" -type f)" = "$m/gpustat" ] &&
 		"$@" run --isolation chroot "$c" /gpustat -V | grep -qx "gpustat $version"
