@@ -115,7 +115,7 @@ def _(m):
     theirs = m.path("theirs")
     r = subprocess.run(["perf", "record", "-q", *event, "-o", theirs, *touch], capture_output=True, timeout=60, check=False)
     if r.returncode:
-        raise Skip("perf record fails here")
+        raise Skip("perf does not run here: perf record fails")
     their = sample_sizes(theirs)
     eq(list(their), [32], "bytes of a sample of perf record")
     more = sizes[1] - 32 * samples[1] - (os.path.getsize(theirs) - 32 * their[32])
