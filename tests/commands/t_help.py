@@ -95,7 +95,7 @@ def _(_m):
     for c in commands():
         for _, name, help_ in options(c):
             for f in FORMATS[2:]:
-                check(name == "format" or f in formats(c) or not re.search(rf"\b{f}\b", help_), f"{c} --{name}: {help_!r} has {f}")
+                check(name in ("format", "replay") or f in formats(c) or not re.search(rf"\b{f}\b", help_), f"{c} --{name}: {help_!r} has {f}")
 
 
 @test("help: `help`, `help COMMAND`, `version` are --help, COMMAND --help, --version")

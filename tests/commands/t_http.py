@@ -206,7 +206,7 @@ with socket.socket() as s:
 for what, stdin in (("a pipe", subprocess.PIPE), ("no input", subprocess.DEVNULL)):
     p = start(stdin)
     err = p.communicate(timeout=60)[1]
-    case(f"{what} in place of a socket: a message, exit 2", p.returncode == 2 and b"no socket" in err, err)
+    case(f"{what} in place of a socket: a message, exit 2", p.returncode == 2 and b"requires a socket" in err, err)
 
 ours, theirs = socket.socketpair()
 p = start(theirs, "--proc", "/nonexistent", "--sys", "/nonexistent", stdout=theirs, stderr=theirs)

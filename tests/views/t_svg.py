@@ -242,7 +242,7 @@ for cut in b'a,b\n', b'"\n', b",,,,,,,,,,,,,,,,,\n", b'"a"b,,,,,,,,,,,,\n':
 report(not bad, "rows that do not match their header are reported", *bad)
 for data in b"hello\n", b"\x00\xff\n", b"a,b,c\n1,2,3\n", b"\n\n":
     r = plot(data)
-    report(r.returncode == 1 and b"not CSV or JSON" in r.stderr and not r.stdout, f"{data}: input that is neither CSV nor JSON is refused", r)
+    report(r.returncode == 1 and b"neither CSV nor JSON" in r.stderr and not r.stdout, f"{data}: input that is neither CSV nor JSON is refused", r)
 r = run("plot", os.path.join(DIR, "absent"))
 report(r.returncode == 1 and b"No such file" in r.stderr and not r.stdout, "a missing file is an error", r)
 r = run("plot", DIR)
