@@ -174,6 +174,14 @@ fi
 check "CFLAGS CPPFLAGS LDFLAGS and UAPI of the caller are used; make clean works" user_flags
 check 'the flags of a compiler are tested once, and only to compile' asks_once
 check 'the message about a compiler that does not target musl names the package' names_package
+in_motion() {
+	"$root/tests/showcase" "$root/gpustat" >"$tmp/o" 2>&1 && grep -qE ' card0 +i915 +[1-9][0-9.]*% render [1-9]' "$tmp/o"
+}
+if "$root/gpustat" >"$tmp/o" 2>&1 || [ "$?" != 3 ]; then
+	skip 'make run shows engines at work on a machine without a GPU' 'this machine has a GPU'
+else
+	check 'make run shows engines at work on a machine without a GPU' in_motion
+fi
 if [ -e "/usr/lib/$(uname -m)-linux-musl/rcrt1.o" ]; then
 	check 'make STATIC=-static-pie builds a static PIE' static_pie
 else
