@@ -165,9 +165,9 @@ units_run() {
 		s|/var/lib/prometheus/node-exporter|$tmp/unit|; s|\${STATE_DIRECTORY}|$state|")
 	mkdir -m 755 "$tmp/unit" && install -d -m 755 -o 65534 -g 65534 "$state" && chmod 711 "$tmp" && cp -r tests/trees/mixed "$tmp/mixed" || return 1
 	# The first run reports that there is no state; the second reports nothing.
-	for said in 'not used: does not exist yet' ''; do
+	for said in 'the --state file is ignored: does not exist yet' ''; do
 		setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set "-all$plus" --inh-caps "-all$plus" --ambient-caps "-all$plus" \
-			--no-new-privs $run >"$tmp/said" 2>&1 && [ "$(sed 's/.*: \(not used\)/\1/' "$tmp/said")" = "$said" ] &&
+			--no-new-privs $run >"$tmp/said" 2>&1 && [ "$(sed 's/.*: \(the --state file\)/\1/' "$tmp/said")" = "$said" ] &&
 			grep -q '^gpustat_clients{' "$tmp/unit/gpustat.prom" || return 1
 	done
 }
