@@ -47,7 +47,7 @@ static int spin(void)
 	return 0;
 }
 
-/* What this program does as the command of gpustat or of a user: it ends, waits or spins. */
+/* Runs as the command that gpustat or a user starts: word selects whether it ends, waits or spins. */
 static int worker(const char *word)
 {
 	if (strcmp(word, "wait") == 0)
