@@ -10,7 +10,10 @@
 #
 # MACHINE=...  x86-64 (default); arm64; for small and captured only, s390x or Debian's name of an
 #              architecture of tests/arch: the program is cross-compiled and a kernel of Debian is
-#              fetched; tiny, for small only: x86-64 with the kernel that tinykernel builds
+#              fetched, for armel that of armhf; tiny, for small only: x86-64 with the kernel that
+#              tinykernel builds
+# SMALL=1      the program is cross-compiled with the features of make SMALL=1; commands that it lacks
+#              are skipped
 # KVER=...     kernel to boot: the newest installed one with headers and DRM of that version, 6.1
 #              or a full version (default: any); for arm64 the version of the package that is
 #              fetched, 6.12 (default: that of the release); 5.10, for machines without devices: the
@@ -24,7 +27,7 @@ top=$(cd "$here/../.." && pwd)
 prog=${1:-$top/gpustat}
 init=${3:-init}
 machine=${MACHINE:-x86-64}
-build=${2:-$top/build/boot-$init${MACHINE:+-$machine}${KVER:+-$KVER}}
+build=${2:-$top/build/boot-$init${MACHINE:+-$machine}${KVER:+-$KVER}${SMALL:+-small}}
 limit=${BOOT_TIMEOUT:-1200}
 
 # A make that calls this script exports its variables; one effect would be a kernel module built
@@ -77,25 +80,32 @@ kernels() {
 	done | sort -V
 }
 
-# Fetches the kernel of another architecture and cross-compiles the program, one copy for all
-# kernels, with objects in a separate folder. The lock lets one test at a time do this.
-cross() {
-	if ! { mkdir -p "$top/build" && exec 9>"$top/build/boot-$machine.lock" && flock 9; }; then
-		fail "build/boot-$machine.lock"
-	fi
+# fetch FOLDER ARCHITECTURE [META]: fetches musl, and the kernel of a meta package.
+fetch() {
 	# shellcheck disable=SC2086 # a word, or none
-	"$here/../arch/fetch" "$MUSL" "$machine" "$release" "$meta" ${devices:+modules} >"$build/fetch.log" 2>&1 || {
+	"$here/../arch/fetch" "$1" "$2" "$release" "${3:-}" ${devices:+modules} >"$build/fetch.log" 2>&1 || {
 		tail -n 5 "$build/fetch.log" | sed 's/^/# /'
 		lacks "$meta, its headers and musl-dev: apt-get does not give them; or such headers of amd64, for their scripts"
 	}
-	kver=$(cat "$MUSL/complete")
+}
+
+# Fetches the kernel of another architecture and cross-compiles the program, one copy for all
+# kernels, with objects in a separate folder. The lock lets one test at a time do this.
+cross() {
+	if ! { mkdir -p "$top/build" && exec 9>"$top/build/boot-$runs.lock" && flock 9; }; then
+		fail "build/boot-$runs.lock"
+	fi
+	from=$top/build/boot-$runs${KVER:+-$KVER}
+	fetch "$from" "$runs" "$meta"
+	[ "$runs" = "$machine" ] || fetch "$MUSL" "$machine"
+	kver=$(cat "$from/complete")
 	kver=${kver#linux-image-}
-	headers=$MUSL/src/linux-headers-$kver modules=$MUSL/lib/modules/$kver vmlinuz=$MUSL/vmlinuz
-	copy=$top/build/boot-$machine/gpustat
+	headers=$from/src/linux-headers-$kver modules=$from/lib/modules/$kver vmlinuz=$from/vmlinuz
+	copy=$top/build/boot-$machine/gpustat${SMALL:+-small}
 	mkdir -p "$copy/tests" && cp -p "$top/tests/toolchain" "$copy/tests" &&
 		(cd "$top" && tar -cf - --exclude=./build --exclude=./.git --exclude=./tests --exclude=./gpustat \
 			--exclude='*.[ao]' .) | tar -xf - -C "$copy"
-	make -j2 -C "$copy" CC="$cc" UAPI="$uapi" >"$build/gpustat.log" 2>&1 || {
+	make -j2 -C "$copy" CC="$cc" UAPI="$uapi" SMALL="${SMALL:-}" >"$build/gpustat.log" 2>&1 || {
 		tail -n 25 "$build/gpustat.log" | sed 's/^/# /'
 		fail "cannot build gpustat for $machine"
 	}
@@ -184,6 +194,7 @@ qemu=
 trap '[ -z "$qemu" ] || kill "$qemu" 2>/dev/null' EXIT
 trap 'exit 130' INT HUP TERM
 
+runs=$machine # the architecture of the kernel
 [ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || skip "boot needs an x86-64 Linux host"
 accel=${ACCEL:-}
 [ "$init" = rough ] && accel=tcg
@@ -241,12 +252,16 @@ tiny-*)
 	;;
 *) # a row of tests/arch; the only serial line carries TAP and the console, which is silenced
 	[ -z "$devices" ] || fail "$init has no $machine"
-	row=$(top=$top build='' more='s390x s390x - s390x-linux-gnu s390x s390x:s390-ccw-virtio:max:ttyS0 linux-image-s390x' &&
-		. "$top/tests/arch/parts.sh" && rows | awk -v machine="$machine" '$2 == machine')
+	table=$(top=$top build='' more='s390x s390x - s390x-linux-gnu s390x s390x:s390-ccw-virtio:max:ttyS0 linux-image-s390x' &&
+		. "$top/tests/arch/parts.sh" && rows)
+	row=$(echo "$table" | awk -v machine="$machine" '$2 == machine')
 	[ -n "$row" ] || fail "no machine $machine"
 	# shellcheck disable=SC2086 # words
 	set -- $row
 	release=$3 compiler=$4 emulator=qemu-system-${6%%:*} meta=$7
+	case $meta in
+	=*) runs=${meta#=} meta=$(echo "$table" | awk -v machine="$runs" '$2 == machine { print $7 }') ;;
+	esac
 	model=${6#*:} cpu=${6%:*}
 	model=${model%%:*} cpu=${cpu##*:} console=${6##*:}
 	case $emulator in
@@ -335,8 +350,10 @@ drivers() {
 
 # Adds all captured machines, in the byte order of the machine, and the golden files whose commands
 # are a program with arguments. An OA recording has the byte order of its machine. The engines of
-# amdgpu-legacy come in the order in which the file system lists the processes.
+# amdgpu-legacy come in the order in which the file system lists the processes. Golden files that
+# show a feature which the program lacks are left out.
 all_captured() {
+	lacking=$(cat "${prog%/*}/build/features" 2>/dev/null)
 	{ cp -a "$here/../trees" "$build/root/trees" && cp "$here/../oa/skl.rec" "$here/commands" "$build/root/" &&
 		mkdir "$build/root/golden" && ln -s trees/amdgpu "$build/root/tree"; } || fail "cannot copy the captured machines"
 	[ "$machine" != s390x ] || { "$here/../arch/big_endian.py" "$build/root/trees" >"$build/converted" &&
@@ -344,6 +361,9 @@ all_captured() {
 	for cmd in "$here"/../golden/*.json.cmd "$here"/../golden/amdgpu*.line.cmd; do
 		case $cmd in */amdgpu-legacy.*) continue ;; esac
 		! grep -qv '^g [-a-z0-9_/. ]*--proc [-a-z0-9_/. ]*$' "$cmd" || continue
+		name=${cmd##*/}
+		! awk -v left=" $lacking " -v name=" ${name%.cmd} " '{ feature = $1; sub(/:$/, "", feature); $1 = "" }
+			index(left, " " feature " ") && index($0 " ", name) { found = 1 } END { exit !found }' "$here/../golden/needs" || continue
 		cp "$cmd" "${cmd%.cmd}.want" "$build/root/golden/" || fail "cannot copy the golden files"
 	done
 }
