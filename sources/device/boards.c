@@ -8,7 +8,7 @@
 #include "sources/device/device.h"
 #include "sys.h"
 
-enum { MAX_FILES = 4, PATH_BYTES = 512 };
+enum { PATH_BYTES = 512 };
 
 /* Format of the text in a vendor's file. Multiplied by 10^zeros (struct attr.zeros), the number in
  * the text is in the unit of the registry. */
@@ -35,7 +35,7 @@ enum form {
 	CELSIUS,   /* text with a temperature in 1/1000 degrees C: "45000" */
 };
 
-/* Initializers of a struct attr in places[].files: `flags` are A_* bits, `zeros` is the power of
+/* Initializers of a struct attr in FILES(): `flags` are A_* bits, `zeros` is the power of
  * ten that converts the file's number to the registry's unit, and `leaf` is the file's name. */
 #define FILE_OF(form, desc, flags, zeros, inst, leaf) \
 	{ form, T_BOARD, desc, flags, zeros, inst, leaf }
@@ -46,6 +46,11 @@ enum form {
  * from %, PER_MILLE from tenths of a percent */
 enum { PERCENT = 3, PER_MILLE = 2 };
 enum { HZ = 0, KHZ = 3 };            /* power of ten that converts a clock to Hz */
+/* Initializers of the members files and nfiles of struct place: an array of its own for each row,
+ * because most rows have fewer files than the longest one. */
+#define FILES(...) \
+	.files = (const struct attr[]){ __VA_ARGS__ }, \
+	.nfiles = sizeof((const struct attr[]){ __VA_ARGS__ }) / sizeof(struct attr)
 
 /* A place: one or more folders in which a vendor's driver has files about a GPU or an NPU. A row of
  * places[] says how to find the folders, the device and the files. */
@@ -60,6 +65,7 @@ static const struct place {
 	/* true if the row only adds files to a device that is known otherwise: from DRM, or from
 	 * another row of places[] */
 	bool extra;
+	u8 nfiles; /* number of elements of files[] */
 	/* name of a file in the folder; a folder without this file is not used; NULL: every folder
 	 * is used */
 	const char *needs;
@@ -70,16 +76,16 @@ static const struct place {
 	const char *name;
 	/* name of the file with the device's model name; NULL if there is none */
 	const char *model;
-	struct attr files[MAX_FILES];
+	const struct attr *files;
 } places[] = {
 	/* Qualcomm, drivers/gpu/msm/kgsl_pwrctrl.c of Linux 4.19. Reading gpu_busy_percentage or
 	 * temp does not access the GPU. The file gpubusy is never read: a read resets its counts
 	 * for all programs. */
 	{ .where = "/sys/class/kgsl/kgsl-*", .device = "device", .part = PART_GPU,
 	  .driver = "kgsl", .model = "gpu_model",
-	  .files = { BUSY(A_ASLEEP, PERCENT, "gpu_busy_percentage"), FREQ(CLOCK, 0, HZ, "gpuclk"),
-		     FILE_OF(CLOCK, D_FREQ_MAX, 0, HZ, IS_GPU, "max_gpuclk"),
-		     TEMP(D_TEMP, A_ASLEEP, IS_GPU, "temp") } },
+	  FILES(BUSY(A_ASLEEP, PERCENT, "gpu_busy_percentage"), FREQ(CLOCK, 0, HZ, "gpuclk"),
+		FILE_OF(CLOCK, D_FREQ_MAX, 0, HZ, IS_GPU, "max_gpuclk"),
+		TEMP(D_TEMP, A_ASLEEP, IS_GPU, "temp")) },
 	/* NVIDIA Jetson, driver nvgpu. Newer releases have no link gpu.0, so the folder of the
 	 * platform device is found by its name, such as 17000000.gv11b. */
 	{ .where = "/sys/devices/gpu.0 /sys/devices/platform/gpu.0 /sys/devices/*.g* "
@@ -88,11 +94,11 @@ static const struct place {
 		   "/sys/devices/platform/bus@0/*host1x/*.g* "
 		   "/sys/bus/platform/devices/*.g*",
 	  .device = "", .part = PART_GPU, .needs = "load", .driver = "nvgpu",
-	  .files = { BUSY(0, PER_MILLE, "load") } },
+	  FILES(BUSY(0, PER_MILLE, "load")) },
 	/* GPUs with devfreq, of any vendor's driver. Rockchip's kernels add the file `load`. */
 	{ .where = "/sys/class/devfreq/*gpu /sys/class/devfreq/*mali", .device = "device",
 	  .part = PART_GPU, .needs = "cur_freq",
-	  .files = { FILE_OF(SHARE, D_GPU_BUSY, 0, PERCENT, FROM_DIR, "load") } },
+	  FILES(FILE_OF(SHARE, D_GPU_BUSY, 0, PERCENT, FROM_DIR, "load")) },
 	/* NPUs with devfreq. Their file `load` is not read: it is always 0, because
 	 * npu_devfreq_get_dev_status() of the driver does not set it. */
 	{ .where = "/sys/class/devfreq/*npu*", .device = "device", .part = PART_NPU,
@@ -101,37 +107,37 @@ static const struct place {
 	 * CONFIG_ROCKCHIP_RKNPU_PROC_FS also in /proc. */
 	{ .where = "/sys/kernel/debug/rknpu /proc/rknpu", .part = PART_NPU, .needs = "load",
 	  .driver = "rknpu", .name = "rknpu",
-	  .files = { FILE_OF(CORES, D_LOAD, 0, 0, NO_INST, "load") } },
+	  FILES(FILE_OF(CORES, D_LOAD, 0, 0, NO_INST, "load")) },
 	/* MediaTek: ged_sysfs.c and ged_hal.c of the driver ged. Its files have the utilisation and
 	 * the clock that the governor of the GPU's clock measured last. */
 	{ .where = "/sys/kernel/ged/hal", .part = PART_GPU, .driver = "ged", .name = "ged",
-	  .files = { BUSY(A_ASLEEP, PERCENT, "gpu_utilization"),
-		     FREQ(OPP_CLOCK, A_ASLEEP, KHZ, "current_freqency") } },
+	  FILES(BUSY(A_ASLEEP, PERCENT, "gpu_utilization"),
+		FREQ(OPP_CLOCK, A_ASLEEP, KHZ, "current_freqency")) },
 	/* Mali GPUs with Arm's drivers kbase or utgard: makers of chips add the files
 	 * `utilization`, `utilisation`, `utilization_gp_pp` and `clock` to the device's folder. */
 	{ .where = "/sys/class/misc/mali*", .device = "device", .part = PART_GPU,
 	  .driver = "mali", .model = "device/gpuinfo",
-	  .files = { BUSY(0, PERCENT, "device/utilization"),
-		     BUSY(0, PERCENT, "device/utilisation"),
-		     BUSY(0, PERCENT, "device/utilization_gp_pp"),
-		     FREQ(ANY_CLOCK, 0, HZ, "device/clock") } },
+	  FILES(BUSY(0, PERCENT, "device/utilization"),
+		BUSY(0, PERCENT, "device/utilisation"),
+		BUSY(0, PERCENT, "device/utilization_gp_pp"),
+		FREQ(ANY_CLOCK, 0, HZ, "device/clock")) },
 	{ .where = "/sys/class/misc/mali*/device/devfreq/*", .device = "../..", .part = PART_GPU,
 	  .needs = "load",
-	  .files = { FILE_OF(SHARE, D_GPU_BUSY, 0, PERCENT, FROM_DIR, "load") } },
+	  FILES(FILE_OF(SHARE, D_GPU_BUSY, 0, PERCENT, FROM_DIR, "load")) },
 	/* Mali GPUs of Exynos and Allwinner chips with older kernels */
 	{ .where = "/sys/devices/platform/*.mali /sys/devices/platform/soc/*.mali", .device = "",
 	  .part = PART_GPU, .needs = "utilization", .driver = "mali", .model = "gpuinfo",
-	  .files = { BUSY(0, PERCENT, "utilization"), FREQ(ANY_CLOCK, 0, HZ, "clock") } },
+	  FILES(BUSY(0, PERCENT, "utilization"), FREQ(ANY_CLOCK, 0, HZ, "clock")) },
 	/* Mali GPUs of MediaTek chips: utilization_seq_show() of MediaTek's platform code in
 	 * kbase */
 	{ .where = "/proc/mtk_mali /proc/mali", .part = PART_GPU, .needs = "utilization",
 	  .driver = "mali", .name = "mali",
-	  .files = { BUSY(A_ASLEEP, PERCENT, "utilization") } },
+	  FILES(BUSY(A_ASLEEP, PERCENT, "utilization")) },
 	/* Mali GPUs of Amlogic chips, mpgpu.c of the driver. Some kernels print the index of the
 	 * clock instead of the clock; clock_hz() rejects such small numbers. */
 	{ .where = "/sys/class/mpgpu", .part = PART_GPU, .driver = "mali", .name = "mpgpu",
-	  .files = { BUSY(A_ASLEEP, PERCENT, "utilization"),
-		     FREQ(ANY_CLOCK, A_ASLEEP, HZ, "cur_freq") } },
+	  FILES(BUSY(A_ASLEEP, PERCENT, "utilization"),
+		FREQ(ANY_CLOCK, A_ASLEEP, HZ, "cur_freq")) },
 	/* Vivante GPUs with the driver galcore (NXP), gc_hal_kernel_debugfs.c: a read of `load`
 	 * powers all cores on and waits for 100 ms. `idle` is not read, because a read resets its
 	 * counts for all programs. */
@@ -139,21 +145,21 @@ static const struct place {
 	  .needs = "driver", .driver = "galcore" },
 	{ .where = "/sys/kernel/debug/gc", .part = PART_GPU, .needs = "load",
 	  .driver = "galcore", .name = "galcore",
-	  .files = { FILE_OF(GC_CORES, D_LOAD, A_ON | A_SLOW, PERCENT, NO_INST, "load") } },
+	  FILES(FILE_OF(GC_CORES, D_LOAD, A_ON | A_SLOW, PERCENT, NO_INST, "load")) },
 	/* PowerVR GPUs (TI, Renesas, StarFive, SpacemiT): DebugStatusDIShow() in debug_common.c of
 	 * the driver prints the file `status`. */
 	{ .where = "/sys/bus/platform/drivers/pvrsrvkm/*", .device = "", .part = PART_GPU,
 	  .needs = "driver", .driver = "pvrsrvkm" },
 	{ .where = "/sys/kernel/debug/pvr /sys/kernel/debug/pvr/*", .part = PART_GPU,
 	  .driver = "pvrsrvkm", .name = "pvr",
-	  .files = { FILE_OF(STATUS, D_GPU_BUSY, 0, PERCENT, IS_GPU, "status"),
-		     FILE_OF(STATUS, D_GPU_BUSY, 0, PERCENT, IS_GPU, "utilisation_stats") } },
+	  FILES(FILE_OF(STATUS, D_GPU_BUSY, 0, PERCENT, IS_GPU, "status"),
+		FILE_OF(STATUS, D_GPU_BUSY, 0, PERCENT, IS_GPU, "utilisation_stats")) },
 	/* Coral, apex_driver.c: the device throttles when it reaches the temperature of a trip
 	 * point */
 	{ .where = "/sys/class/apex/apex_*", .device = "device", .part = PART_CARD,
 	  .driver = "apex",
-	  .files = { TEMP(D_TEMP, 0, IS_NPU, "temp"),
-		     TEMP(D_TEMP_CRIT, A_LIMIT, IS_NPU, "trip_point0_temp") } },
+	  FILES(TEMP(D_TEMP, 0, IS_NPU, "temp"),
+		TEMP(D_TEMP_CRIT, A_LIMIT, IS_NPU, "trip_point0_temp")) },
 	{ .where = "/sys/class/hailo_chardev/hailo*", .device = "", .part = PART_CARD,
 	  .driver = "hailo" },
 	/* AWS Neuron: the files are documented in the Neuron Sysfs User Guide */
@@ -162,7 +168,7 @@ static const struct place {
 	{ .where = "/sys/devices/virtual/neuron_device/neuron*/neuron_core*/stats/memory_usage/"
 		   "device_mem",
 	  .device = "../../../..", .part = PART_CARD, .extra = true,
-	  .files = { { 0, T_NUMBER, D_RESIDENT, 0, 0, FROM_DIR, "present" } } },
+	  FILES({ 0, T_NUMBER, D_RESIDENT, 0, 0, FROM_DIR, "present" }) },
 };
 
 /* has_place[i]: true if the last boards_start() found a folder of a vendor's driver that belongs to
@@ -535,13 +541,14 @@ void boards_start(void)
 void boards_probe(u32 device, bool asleep)
 {
 	for (size_t i = 0; i < LEN(places); i++) {
-		struct finding f = { .place = &places[i], .each = place_probe };
+		const struct place *p = &places[i];
+		struct finding f = { .place = p, .each = place_probe };
 
-		f.probe = (struct probe){ .first = places[i].files, .end = places[i].files,
-					  .device = device, .asleep = asleep };
-		while (f.probe.end < places[i].files + MAX_FILES && f.probe.end->leaf)
-			f.probe.end++;
-		if (places_found >> i & 1 && f.probe.end > f.probe.first)
-			each_folder(&f);
+		if (!(places_found >> i & 1) || !p->nfiles)
+			continue;
+		f.probe = (struct probe){ .first = p->files, .end = p->files + p->nfiles,
+					  .device = device, .asleep = asleep,
+					  .place = (u8)(i + 1) };
+		each_folder(&f);
 	}
 }

@@ -109,6 +109,7 @@ struct probe {
 	/* true: opens only files that can be read without waking the device (A_ASLEEP); false: only
 	 * the other files */
 	bool asleep;
+	u8 place; /* for files of places[]: 1 + the index of the row; 0 for those of attrs[] */
 };
 
 /* The last device file that could not be read or parsed, for --verbose. */

@@ -278,6 +278,7 @@ struct sensor {
 	int fd;
 	/* misses: ENODEV errors in a row; wait: samples to skip before the file is opened again */
 	u8 misses, wait;
+	u8 place; /* sort key before all others: place of the probe that found the file */
 	u8 clash; /* BY_* bits: the parts that were added to the sensor's name to make it unique */
 	bool in_proc;    /* true if the path is relative to /proc, false if to /sys */
 	char folder[16]; /* part of the folder's name that matched '*', such as hwmon3 or gt0 */
@@ -785,7 +786,7 @@ static void sensor_add(const struct probe *p, const struct attr *a, const char *
 	}
 	s = &sensors.rows[sysfs.nsensors];
 	*s = (struct sensor){ .attr = a, .device = p->device, .fd = (int)fd,
-			      .in_proc = p->root == roots.proc,
+			      .in_proc = p->root == roots.proc, .place = p->place,
 			      .rank = name_number(dirstar) * 1000 + name_number(leaf) };
 	switch (a->inst) {
 	case FROM_CHAN:
@@ -851,6 +852,8 @@ void probe_dir(void *arg, const char *path, struct str star)
 
 static int sensor_cmp(const struct sensor *a, const struct sensor *b)
 {
+	if (a->place != b->place)
+		return a->place - b->place;
 	if (a->attr != b->attr)
 		return a->attr < b->attr ? -1 : 1;
 	if (a->rank != b->rank)
@@ -858,8 +861,9 @@ static int sensor_cmp(const struct sensor *a, const struct sensor *b)
 	return strcmp(a->inst, b->inst);
 }
 
-/* Sorts the sensors from index `from` on by their row in attrs[], then by the numbers in their
- * paths, because the kernel lists the files of a folder in no particular order. */
+/* Sorts the sensors from index `from` on by their row in attrs[], or in places[] of boards.c, then
+ * by the numbers in their paths, because the kernel lists the files of a folder in no particular
+ * order. */
 static void sensors_sort(u32 from)
 {
 	for (u32 i = from + 1; i < sysfs.nsensors; i++) {
