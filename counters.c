@@ -611,7 +611,7 @@ void reg_begin(struct entity *e, i64 t)
 	for (struct counter *c = reg_first(e); c; c = reg_next(c)) {
 		if (!(c->flags & CF_RATE)) {
 			if (!is_persistent(c->desc))
-				set_flags(c, c->flags & (u8)~CF_SEEN);
+				set_flags(c, c->flags & (u8)~(CF_SEEN | CF_UNKNOWN));
 		} else if (c->flags & CF_SEEN) {
 			baseline_advance(c);
 			set_flags(c, CF_RATE | CF_BASE | CF_OLD);
@@ -762,10 +762,13 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 		if (stays == PUT_FIRST || (stays == PUT_WEAK && !(c->flags & CF_WEAK)))
 			return true;
 	}
-	/* most values belong to clients, and their quantities have no range of plausible values
-	 * (RG_ANY): is_plausible() is not called for them */
-	if (q->range != RG_ANY && !is_plausible(q->range, v, limit)) {
+	/* Most values belong to clients: counters of engines, which have no range of plausible values
+	 * (RG_ANY), and sizes of less than 4 GiB. is_plausible() is not called for these. */
+	if (q->range != RG_ANY && (q->range != RG_BYTES || v >> 32) &&
+	    !is_plausible(q->range, v, limit)) {
 		device_implausible(e, desc, c ? c->inst : 0, v);
+		if (c)
+			set_flags(c, c->flags | CF_UNKNOWN);
 		return true;
 	}
 	if (q->range == RG_LOAD && v > FULL_LOAD)
@@ -776,7 +779,8 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 		count_dropped(e);
 		return false;
 	}
-	set_flags(c, (c->flags & (u8)~CF_WEAK) | CF_SEEN | (stays == PUT_WEAK ? CF_WEAK : 0));
+	set_flags(c, (c->flags & (u8)~(CF_WEAK | CF_UNKNOWN)) | CF_SEEN |
+		  (stays == PUT_WEAK ? CF_WEAK : 0));
 	if (c->flags & CF_RATE) {
 		reg_history(c)->t = t;
 		if (q->course == CO_METER)
@@ -1140,9 +1144,24 @@ bool device_idle(const struct device *d, u64 *v)
 	return found;
 }
 
+static u64 add_sat(u64 a, u64 b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Returns the value of a counter in this reading; UINT64_MAX if it is not plausible: a sum that
+ * contains it is then not plausible either. Always inlined, because it is called for each memory
+ * size of each client. */
+static inline __attribute__((always_inline)) u64 known_now(const struct line *l, u8 slot)
+{
+	return l->flags[slot] & CF_SEEN ? slot_now(l, slot) : UINT64_MAX;
+}
+
+/* Bytes of resident memory, and whether there is any: in video memory (index 1), and elsewhere
+ * (0). */
 struct resident {
-	u64 vram, rest; /* bytes of resident memory: in video memory (vram), and elsewhere (rest) */
-	bool any, any_vram;
+	u64 bytes[2];
+	bool any[2];
 };
 
 static void add_resident(struct resident *sum, const struct entity *e, u32 line, u8 slot)
@@ -1151,19 +1170,15 @@ static void add_resident(struct resident *sum, const struct entity *e, u32 line,
 	const struct line *l = &reg.lines[line];
 	u16 inst = k->inst[slot];
 	u8 region = inst ? reg.names[inst].region : IN_MAIN;
+	bool vram = region == IN_VRAM;
 
-	if (!(l->flags[slot] & CF_SEEN) || region == IN_CHIP ||
+	if (!(l->flags[slot] & (CF_SEEN | CF_UNKNOWN)) || region == IN_CHIP ||
 	    (k->desc[slot] == D_SUM_RESIDENT && reg_find(e, D_RESIDENT, inst)))
 		/* the device's own resident bytes of a region are used instead of the sum over its
 		 * clients */
 		return;
-	sum->any = true;
-	if (region == IN_VRAM) {
-		sum->any_vram = true;
-		sum->vram += slot_now(l, slot);
-	} else {
-		sum->rest += slot_now(l, slot);
-	}
+	sum->any[vram] = true;
+	sum->bytes[vram] = add_sat(sum->bytes[vram], known_now(l, slot));
 }
 
 /* Computes the memory that an entity uses, in bytes: the driver's own count, otherwise the resident
@@ -1187,8 +1202,8 @@ bool entity_used(const struct entity *e, bool apu, u64 *v)
 	for (u32 line = e->first; line != NONE; line = reg.lines[line].next)
 		for (u32 bits = line_layout(line)->slots_of[DESC_RESIDENT]; bits; bits &= bits - 1)
 			add_resident(&sum, e, line, (u8)__builtin_ctz(bits));
-	*v = sum.any_vram && !apu ? sum.vram : sum.vram + sum.rest;
-	return sum.any;
+	*v = add_sat(sum.bytes[1], sum.any[1] && !apu ? 0 : sum.bytes[0]);
+	return (sum.any[0] || sum.any[1]) && is_plausible(RG_BYTES, *v, 0);
 }
 
 /* Returns the size in bytes of the memory that entity_used() counts for a device; 0 if unknown. */
@@ -1202,11 +1217,6 @@ u64 device_memory_size(const struct device *d)
 }
 
 /* --- sums over clients ------------------------------------------------------------------------ */
-
-static u64 add_sat(u64 a, u64 b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 static void sum_add(struct entity *e, u8 desc, u16 inst, u64 v)
 {
@@ -1388,13 +1398,14 @@ static void sum_client(struct entity *into, const struct client *c, bool rates)
 			k->clears = reg.clears;
 		}
 		for (u8 i = 0; i < k->slots.n; i++) {
+			u8 flags = reg.lines[line].flags[i];
 			struct counter at;
 
-			if (!(reg.lines[line].flags[i] & CF_SEEN))
+			if (!(flags & (CF_SEEN | CF_UNKNOWN)))
 				continue;
 			if (k->slots.desc[i] >= D_TOTAL && k->slots.desc[i] <= D_ACTIVE) {
-				sum_region(&r, k, i, slot_now(&reg.lines[line], i));
-			} else if (is_engine(k->slots.desc[i])) {
+				sum_region(&r, k, i, known_now(&reg.lines[line], i));
+			} else if (flags & CF_SEEN && is_engine(k->slots.desc[i])) {
 				sum_set_position(&r);
 				sum_engine(into, &c->e, counter_at(&at, line, i), rates,
 					   c->in_sums);
@@ -1425,7 +1436,7 @@ static void sums_begin(struct entity *e)
 		if ((c->desc >= D_SUM_BUSY && c->desc <= D_SUM_DNS) || c->desc == D_MAXFREQ ||
 		    c->desc == D_CURFREQ || (c->desc >= D_SUM_TOTAL && c->desc <= D_SUM_ACTIVE) ||
 		    (c->desc >= D_CG_VRAM && c->desc <= D_CG_FULL))
-			set_flags(c, c->flags & (u8)~CF_SEEN);
+			set_flags(c, c->flags & (u8)~(CF_SEEN | CF_UNKNOWN));
 		if (is_region(c->desc) && is_sum(c->desc)) {
 			reg_history(c)->now = 0;
 			reg_history(c)->t = 0;
@@ -1435,13 +1446,14 @@ static void sums_begin(struct entity *e)
 
 /* Ends the computation of sums over clients for the entity e: sets CF_SEEN, which means that the
  * sum has a value in this reading, for each sum of a memory region to which at least one client was
- * added. */
+ * added, or CF_UNKNOWN if the sum is not plausible. */
 static void sums_end(struct entity *e)
 {
 	for (struct counter *c = reg_first(e); c; c = reg_next(c))
 		if (is_region(c->desc) && is_sum(c->desc) && reg_history(c)->t) {
 			reg_history(c)->t = 1;
-			set_flags(c, c->flags | CF_SEEN);
+			set_flags(c, c->flags | (is_plausible(RG_BYTES, reg_now(c), 0) ?
+						 CF_SEEN : CF_UNKNOWN));
 		}
 }
 

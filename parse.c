@@ -568,7 +568,10 @@ const struct bounds ranges[RANGES] = {
 	[RG_CLOCK]    = { "clock", 0, 100000000000, 0, 0, 0 },       /* in Hz */
 	/* utilisation in 1/1000 %; a reading of 100 % to 1000 % is shown as 100 % */
 	[RG_LOAD]     = { "load", 0, 1000000, 0, 0, 0 },
-	[RG_BYTES]    = { "memory", 0, INT64_MAX, 0, 0, 0 },
+	/* Sizes of memory. Physical addresses have at most 52 bits on x86-64 (Intel SDM, volume 3A,
+	 * 4.1.4) and with Linux on arm64 (CONFIG_ARM64_PA_BITS): no machine has more memory. A
+	 * negative size, which is an error of a driver, is above this limit. */
+	[RG_BYTES]    = { "memory", 0, 1ll << 52, 0, 0, 0 },
 	[RG_LINK]     = { "link speed", 0, 10240, 0, 0, 0 },         /* in 0.1 GT/s */
 	/* idle time in ms; up to 2000 ms per second are plausible, because a read may be late */
 	[RG_IDLE]     = { "idle time", 0, INT64_MAX, 2000, 0, 0 },

@@ -111,6 +111,9 @@ enum {
 	CF_KIB = 32, /* the value of the counter is stored in KiB, not in bytes */
 	/* the value was stored with PUT_WEAK: another PUT_WEAK of the same reading replaces it */
 	CF_WEAK = 64,
+	/* the last reading has a value of the counter, but that is not plausible; in a counter of a
+	 * sum: the value of a client is not plausible */
+	CF_UNKNOWN = 128,
 };
 
 /* An entity: an object that has counters, for example a device or a client. A struct entity is the

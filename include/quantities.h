@@ -91,18 +91,18 @@ QUANTITY(CURFREQ, LEVEL, UNSIGNED, CLOCK, NONE, NONE,
 	 "curfreq")
 
 /* Memory regions of a client's buffers, or of a device. */
-QUANTITY(TOTAL, LEVEL, UNSIGNED, ANY, D_SUM_TOTAL, NONE,
+QUANTITY(TOTAL, LEVEL, UNSIGNED, BYTES, D_SUM_TOTAL, NONE,
 	 "memory", "total", S_BOTH, U_BYTES, ALL | BOTH, "all buffers in this region", "total")
-QUANTITY(SHARED, LEVEL, UNSIGNED, ANY, D_SUM_SHARED, NONE,
+QUANTITY(SHARED, LEVEL, UNSIGNED, BYTES, D_SUM_SHARED, NONE,
 	 "memory", "shared", S_BOTH, U_BYTES, ALL | BOTH,
 	 "buffers shared by several clients", "shared")
-QUANTITY(RESIDENT, LEVEL, UNSIGNED, ANY, D_SUM_RESIDENT, NONE,
+QUANTITY(RESIDENT, LEVEL, UNSIGNED, BYTES, D_SUM_RESIDENT, NONE,
 	 "memory", "resident", S_BOTH, U_BYTES, ALL | W_COMMAND | BOTH | W_TABLE,
 	 "buffers in memory now; in sums a shared one counts once", "resident")
-QUANTITY(PURGEABLE, LEVEL, UNSIGNED, ANY, D_SUM_PURGEABLE, NONE,
+QUANTITY(PURGEABLE, LEVEL, UNSIGNED, BYTES, D_SUM_PURGEABLE, NONE,
 	 "memory", "purgeable", S_BOTH, U_BYTES, ALL | BOTH,
 	 "buffers that may be dropped", "purgeable")
-QUANTITY(ACTIVE, LEVEL, UNSIGNED, ANY, D_SUM_ACTIVE, NONE,
+QUANTITY(ACTIVE, LEVEL, UNSIGNED, BYTES, D_SUM_ACTIVE, NONE,
 	 "memory", "active", S_BOTH, U_BYTES, ALL | BOTH, "buffers in use by an engine", "active")
 
 /* Memory of devices, as their drivers report it in sysfs. */
@@ -247,9 +247,9 @@ INTERNAL(PROC_UID, LEVEL, ANY)
 INTERNAL(PROC_CPU, LEVEL, ANY)
 INTERNAL(PROC_RSS, LEVEL, ANY)
 /* Values of cgroups, which sources/device/dmem.c reads: memory in bytes, and pressure. */
-INTERNAL(CG_VRAM, LEVEL, ANY)
+INTERNAL(CG_VRAM, LEVEL, BYTES)
 INTERNAL(CG_VRAM_MAX, LEVEL, ANY)
-INTERNAL(CG_MEMORY, LEVEL, ANY)
+INTERNAL(CG_MEMORY, LEVEL, BYTES)
 INTERNAL(CG_SOME, LEVEL, ANY)
 INTERNAL(CG_FULL, LEVEL, ANY)
 /* From devfreq's file trans_stat: the sum over all clock states of kHz times the ms spent in the

@@ -321,7 +321,7 @@ static bool read_memory(const struct gpucounter *c, const struct device *unused,
 
 		if (!d || !entity_used(&d->e, d->apu, &used))
 			continue;
-		*v = *v + used < used ? UINT64_MAX : *v + used;
+		*v += used;
 		found = true;
 	}
 	return found;

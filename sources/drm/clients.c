@@ -121,7 +121,8 @@ static bool fdinfo_put_same(struct client *c, struct str text, i64 t)
 
 /* If the fdinfo text has the total of a memory region but lacks other memory keys of the region,
  * stores 0 for these: for keys that an earlier reading of the client had, and for keys in `zero`
- * (Z_* bits), which the driver prints only if they are not 0. */
+ * (Z_* bits), which the driver prints only if they are not 0. A value that is not plausible stays
+ * unknown. */
 static void zero_absent(struct client *c, u8 zero, i64 t)
 {
 	static const u8 bits[] = { D_RESIDENT, D_PURGEABLE, D_ACTIVE };
@@ -137,9 +138,12 @@ static void zero_absent(struct client *c, u8 zero, i64 t)
 
 		if (k->desc != D_TOTAL || !(k->flags & CF_SEEN))
 			continue;
-		for (size_t i = 0; i < LEN(bits); i++)
-			if (named >> i & 1 && (zero >> i & 1 || reg_find(&c->e, bits[i], inst)))
+		for (size_t i = 0; i < LEN(bits); i++) {
+			struct counter *at = reg_find(&c->e, bits[i], inst);
+
+			if (named >> i & 1 && (at ? !(at->flags & CF_UNKNOWN) : zero >> i & 1))
 				reg_put(&c->e, bits[i], inst_name(inst), 0, t);
+		}
 	}
 }
 

@@ -497,6 +497,57 @@ static void t_used_sums(void)
 	reg_clear(&e);
 }
 
+/* A size that is not plausible is unknown, and so is each sum to which it would belong. */
+static void t_implausible_sizes(void)
+{
+	const u64 most = 1ull << 52;
+	u32 d = device_add(), a = client_add(d, KEY_ID, 1), b = client_add(d, KEY_ID, 2);
+	struct entity *e = &clients[a].e, *all = &devices[d].e;
+	u32 total = registry.implausible.total;
+	u64 v = 0;
+
+	begin(all, 1);
+	begin(e, 1);
+	put(e, D_RESIDENT, "vram", most + 1);
+	put(e, D_RESIDENT, "gtt", 5);
+	begin(&clients[b].e, 1);
+	put(&clients[b].e, D_RESIDENT, "vram", 7);
+	reg_sum_clients(false, true);
+	check(get(e, D_RESIDENT, "vram") == NO && devices[d].implausible == 1 &&
+	      registry.implausible.total == total + 1, "sizes: more than 2^52 bytes are unknown");
+	check(!entity_used(e, false, &v) && !entity_used(e, true, &v),
+	      "sizes: used is not the rest of the memory");
+	check(get(all, D_SUM_RESIDENT, "vram") == NO && !entity_used(all, false, &v),
+	      "sizes: the sum over clients is unknown, and not that of the other client");
+	check_u64(get(all, D_SUM_RESIDENT, "gtt"), 5, "sizes: the sum of another region is known");
+
+	begin(all, 2);
+	begin(e, 2);
+	put(e, D_RESIDENT, "vram", most - 7);
+	put(e, D_RESIDENT, "gtt", most);
+	reg_sum_clients(false, true);
+	check(entity_used(e, false, &v) && v == most - 7 && entity_used(all, false, &v) && v == most,
+	      "sizes: the next reading is known");
+	check(!entity_used(e, true, &v), "sizes: memory of an APU that is larger than 2^52 bytes");
+	reg_put_as(e, D_RESIDENT, S("vram"), most - 6, 2, PUT_LAST);
+	reg_sum_clients(false, true);
+	check(get(all, D_SUM_RESIDENT, "vram") == NO, "sizes: a sum of more than 2^52 bytes");
+	reg_put_as(e, D_RESIDENT, S("vram"), UINT64_MAX, 2, PUT_LAST);
+	check_u64(get(e, D_RESIDENT, "vram"), most - 6,
+		  "sizes: of two lines with one key the plausible one is stored");
+	reg_put_as(e, D_RESIDENT, S("stolen"), UINT64_MAX, 2, PUT_LAST);
+	reg_put_as(e, D_RESIDENT, S("stolen"), 9, 2, PUT_LAST);
+	check_u64(get(e, D_RESIDENT, "stolen"), 9,
+		  "sizes: of two lines with one key the second one may be plausible");
+	begin(all, 3);
+	put(all, D_RESIDENT, "vram", UINT64_MAX);
+	check(!entity_used(all, false, &v), "sizes: a device's own size that is not plausible");
+	client_remove(a);
+	client_remove(b);
+	reg_clear(all);
+	devices[d].e.used = false;
+}
+
 static void t_parts(void)
 {
 	struct device d = { 0 };
@@ -1166,6 +1217,8 @@ static void reading_next(struct reading_of *r)
 			r->put[i].v = rnd() % 4 ? r->put[i].v + rnd() % 2048 : any_value();
 		if (r->put[i].desc == D_CAPACITY)
 			r->put[i].v %= 256; /* a larger one is not plausible, and not stored */
+		else if (is_region(r->put[i].desc))
+			r->put[i].v %= (1ull << 52) + 1;
 	}
 }
 
@@ -1283,9 +1336,11 @@ static u64 sum_plainly(u32 d, u8 desc, u16 inst, bool *any)
 			v -= shared;
 			largest = largest > shared ? largest : shared;
 		}
-		sum = sum > UINT64_MAX - v ? UINT64_MAX : sum + v;
+		sum += v;
 	}
-	return sum > UINT64_MAX - largest ? UINT64_MAX : sum + largest;
+	sum += largest;
+	*any &= sum <= 1ull << 52; /* a larger sum is not plausible */
+	return sum;
 }
 
 static void t_roll_random(void)
@@ -2286,6 +2341,7 @@ int main(void)
 	t_regions();
 	t_used();
 	t_used_sums();
+	t_implausible_sizes();
 	t_decreased();
 	t_parts();
 	t_text();

@@ -90,6 +90,82 @@ def _(m):
     eq([s[0]["engine"]["fragment"]["freq"] for s in got], [800000000, None, 800000000], "freq")
 
 
+def huge_key(key, size):
+    """Adds a test of a client with the line drm-KEY-vram of this size, and of another client."""
+    def body(m):
+        field = "total" if key == "total" else "resident"
+        m.device("amdgpu", AMD)
+        rest = "drm-resident-vram:\t4 MiB" if key == "total" else "drm-total-vram:\t8 MiB"
+        m.fd(10, 5, dump("amdgpu", 7, f"drm-total-gtt:\t{2**42} KiB", rest, f"drm-{key}-vram:\t{size}"))
+        m.fd(11, 5, dump("amdgpu", 8, "drm-total-vram:\t8 MiB", "drm-resident-vram:\t4 MiB"))
+        for command in ([], ["-r"], ["clients"], ["clients", "-r"], ["cgroups"], ["procs"]):
+            for r in m.json(*command):
+                if r.get("pid") == 11:
+                    eq((r["memory"]["vram"], r["used"]),
+                       ({"total": 2**23, "shared": None, "resident": 2**22, "purgeable": None, "active": None}, 2**22), f"{command}: pid 11")
+                    continue
+                eq((r["memory"]["vram"][field], r["memory"]["gtt"]["total"]), (None, 2**52), f"{command}: vram, gtt")
+                if field == "resident":
+                    eq(r.get("used"), None, f"{command}: used")
+                if r["kind"] == "device":
+                    eq(r["implausible"], 1, f"{command}: implausible")
+        out = m.run("counters", f"drm/card0/vram/{field}", "-w", "0.02", "-o", "csv", "-f", "name,value").out.decode()
+        check(f"drm/card0/vram/{field},\n" in out.replace("\r", ""), f"counters: {out!r}")
+        r = m.run("check", "-m", f"memory.vram.{field},used", "-w", "1,1", "-c", "9000000,9000000")
+        check(r.code != 2 and str(size).encode() not in r.out, f"check: {r!r}")
+        e = m.run("-v", "-r").err.decode()
+        check("1 reading was not plausible and is unknown: card0 vram: memory " in e, f"-v: {e!r}")
+    TESTS.append((f"memory: {size} bytes in drm-{key}-vram are unknown in every command, and are counted", body, False))
+
+
+huge_key("total", 2**52 + 1)
+huge_key("resident", 2**63)
+huge_key("memory", 2**64 - 4096)
+
+
+@test("memory: an unknown size is not the 0 of a key that the driver leaves out")
+def _(m):
+    m.device("xe", I915)
+    f = m.fd(10, 5, dump("xe", 7, "drm-total-vram0:\t8 MiB", "drm-resident-vram0:\t4 MiB", pdev=I915))
+    got = m.live(steps=[lambda: rewrite(f, dump("xe", 7, "drm-total-vram0:\t8 MiB", f"drm-resident-vram0:\t{2**64 - 4096}", pdev=I915)),
+                        lambda: rewrite(f, dump("xe", 7, "drm-total-vram0:\t8 MiB", pdev=I915))], interval=1)
+    eq([s[0]["memory"]["vram0"]["resident"] for s in got], [None, 0], "resident")
+    eq([s[0].get("used") for s in got], [None, 0], "used")
+
+
+@test("memory: sums over clients of more than 2^52 bytes are unknown")
+def _(m):
+    m.device("amdgpu", AMD)
+    for pid in range(10, 14):
+        m.fd(pid, 5, dump("amdgpu", pid, f"drm-total-vram:\t{2**52}", f"drm-resident-vram:\t{2**50}"))
+    r, = m.json("-r")
+    eq((r["memory"]["vram"]["total"], r["memory"]["vram"]["resident"], r["used"], r.get("implausible")), (None, 2**52, 2**52, None), "sums")
+
+
+@test("memory: an impossible size in a device's file is unknown, is counted, and raises no alert")
+def _(m):
+    m.device("amdgpu", AMD, files={"mem_info_vram_total": "8589934592\n", "mem_info_vram_used": f"{2**63}\n",
+                                   "mem_info_gtt_total": f"{2**64 - 1}\n", "mem_info_gtt_used": f"{2**52 + 1}\n",
+                                   "mem_info_vis_vram_total": f"{2**52}\n", "mem_info_vis_vram_used": "18446744073709551616\n"})
+    r, = m.json()
+    eq((r["vram"], r.get("gtt"), r["visible"], r.get("used"), r["implausible"]),
+       ({"total": 2**33, "used": None}, None, {"total": 2**52}, None, 3), "values")
+    r = m.run("check", "-m", "vram.used,gtt.used,used", "-w", "1,1,1", "-c", "2,2,2")
+    check(r.code == 3 and b"922337" not in r.out, f"check: {r!r}")
+    line = m.run("-w", "0.02", "-H", "-t", "none").out.decode()
+    check("8.0E" not in line and "16E" not in line, f"line: {line!r}")
+
+
+@test("memory: an impossible size of one core of an NPU makes the memory in use unknown")
+def _(m):
+    base = "sys/devices/virtual/neuron_device/neuron0"
+    m.write(f"{base}/info/architecture/device_name", "Trainium\n")
+    for core, size in enumerate((4096, 2**63)):
+        m.write(f"{base}/neuron_core{core}/stats/memory_usage/device_mem/present", f"{size}\n")
+    r, = m.json()
+    eq((sorted(v["resident"] or 0 for v in r["memory"].values()), r.get("used"), r["implausible"]), ([0, 4096], None, 1), "values")
+
+
 @test("devices: a load above 100 % is shown as 100 %, and one above 1000 % is unknown")
 def _(m):
     m.device("amdgpu", AMD, files={"gpu_busy_percent": "255\n", "mem_busy_percent": "255\n", "vcn_busy_percent": "1001\n"})

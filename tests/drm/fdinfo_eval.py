@@ -14,6 +14,7 @@ NUMBER = re.compile(r"(\d+)[ \t]*([A-Za-z]*)")
 PLAIN = {"pos", "flags", "mnt_id", "ino", "lock"}
 HEAD = {"drm-driver": "driver", "drm-pdev": "pdev", "drm-client-id": "client", "drm-client-name": "name"}
 SIZES = "total", "shared", "resident", "purgeable", "active", "memory"
+MOST = 1 << 52  # bytes that a physical address of 52 bits can name; a larger size is unknown
 # (prefix of the key, name of the value, units)
 ENGINE = (("drm-engine-capacity-", "capacity", {"": 1}), ("drm-engine-", "busy_ns", {"ns": 1}), ("drm-total-cycles-", "total_cycles", {"": 1}),
           ("drm-cycles-", "cycles", {"": 1}), ("drm-maxfreq-", "maxfreq", HERTZ), ("drm-curfreq-", "curfreq", HERTZ))
@@ -48,7 +49,9 @@ def line_read(got, key, value):
             region = key[len(name) + 5:]
             if not region:
                 raise Malformed(key)
-            got["memory"].setdefault(region, {})[name] = amount(value, BINARY)
+            size = amount(value, BINARY)
+            if size <= MOST:
+                got["memory"].setdefault(region, {})[name] = size
             return
     if key and key not in PLAIN:
         got["other"][key] = value

@@ -108,6 +108,29 @@ static void t_zero(void)
 	check_u64(value(D_TOTAL, "gtt"), 8, "a region has its total if drm-resident is missing");
 }
 
+/* A size that is not plausible does not become 0 as a missing one does. */
+static void t_implausible(void)
+{
+	static const char text[] = HEAD "drm-total-vram:\t8\ndrm-resident-vram:\t18446744073709551615\n";
+	u32 total = registry.implausible.total;
+
+	client_new();
+	read_text(text, 1000);
+	zero_absent(it, Z_RESIDENT | Z_ACTIVE, 1000);
+	check_u64(value(D_RESIDENT, "vram"), none, "a size that is not plausible stays unknown");
+	check_u64(value(D_ACTIVE, "vram"), 0, "a missing size of the same region is 0");
+	check(!fdinfo_put_same(it, str_z(text), 2000), "the same text is parsed again");
+	read_text(text, 2000);
+	zero_absent(it, 0, 2000);
+	check_u64(value(D_RESIDENT, "vram"), none, "the size stays unknown in the next reading");
+	check_u64(registry.implausible.total - total, 2, "each reading is counted");
+	read_text(HEAD "drm-total-vram:\t8\n", 3000);
+	zero_absent(it, 0, 3000);
+	check_u64(value(D_RESIDENT, "vram"), 0, "when the key is missing, the size is 0");
+	read_text(HEAD "drm-memory-vram:\t18446744073709551615\ndrm-resident-vram:\t4\n", 4000);
+	check_u64(value(D_RESIDENT, "vram"), 4, "the new key replaces a bad value of the old key");
+}
+
 static void t_baseline(void)
 {
 	static const struct str drivers[] = { STR("i915"), STR("amdgpu") };
@@ -429,6 +452,7 @@ int main(void)
 	t_put();
 	t_same();
 	t_zero();
+	t_implausible();
 	t_baseline();
 	t_locks();
 	t_slurp();
