@@ -674,15 +674,15 @@ static void device_implausible(struct entity *e, u8 desc, u16 inst, u64 v)
 {
 	struct device *d = (struct device *)e;
 
-	_Static_assert(K_DEVICE == 0 && K_CLIENT == 1, "the other kinds have no sensors");
-
-	if (e->kind > K_CLIENT)
-		return;
-	if (e->kind == K_CLIENT) {
+	if (e->kind == K_CLIENT || e->kind == K_FDINFO) {
 		struct client *c = (struct client *)e;
 
 		d = &devices[c->device];
 		c->text_hash = 0; /* read the same text again, to count the same value again */
+	} else if (HAS(dmem) && e->kind == K_CGROUP) {
+		d = &devices[((struct group *)e)->device];
+	} else if (e->kind != K_DEVICE) {
+		return; /* the other kinds have no readings of their own */
 	}
 	d->implausible++;
 	count_implausible(d->dev, inst_name(inst), quantities[desc].range, v);

@@ -40,7 +40,7 @@ static int decode(const char *name, bool show)
 	static struct client client = { .e = { .used = true, .kind = K_FDINFO } };
 	struct recopts ro = { .raw = true, .dt_us = -1, .time_us = -1, .file = name };
 	/* The row NONE of devices[] is no real device. It gets the driver and the address that the
-	 * fdinfo text contains. */
+	 * fdinfo text contains, and the name of the file, for --verbose. */
 	struct device *d = &devices[NONE];
 	struct fdhead h;
 	struct str text;
@@ -65,6 +65,8 @@ static int decode(const char *name, bool show)
 	client.keykind = h.has_client ? KEY_ID : KEY_PASID;
 	str_copy(d->driver, sizeof(d->driver), h.driver);
 	str_copy(d->pdev, sizeof(d->pdev), h.pdev);
+	str_copy(d->dev, sizeof(d->dev), str_base(str_z(name)));
+	d->implausible = 0;
 	fdinfo_put(&client, text, &h, 1);
 	measure_record(&client.e, &ro);
 	if (!show)
@@ -98,6 +100,7 @@ int cmd_fdinfo(void)
 		 * readable only once. */
 		if (is_regular(opt.words[i]))
 			decode(opt.words[i], false);
+	registry.implausible.total = 0; /* decode() counts the same readings again */
 	for (size_t i = 0; i < opt.nwords && !stopped; i++) {
 		int r = decode(opt.words[i], true);
 

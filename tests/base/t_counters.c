@@ -503,6 +503,7 @@ static void t_implausible_sizes(void)
 	const u64 most = 1ull << 52;
 	u32 d = device_add(), a = client_add(d, KEY_ID, 1), b = client_add(d, KEY_ID, 2);
 	struct entity *e = &clients[a].e, *all = &devices[d].e;
+	struct group cgroup = { .e.kind = K_CGROUP, .device = d };
 	u32 total = registry.implausible.total;
 	u64 v = 0;
 
@@ -542,6 +543,17 @@ static void t_implausible_sizes(void)
 	begin(all, 3);
 	put(all, D_RESIDENT, "vram", UINT64_MAX);
 	check(!entity_used(all, false, &v), "sizes: a device's own size that is not plausible");
+
+	total = registry.implausible.total;
+	devices[d].implausible = 0;
+	begin(&cgroup.e, 1);
+	put(&cgroup.e, D_CG_VRAM, "", most + 1);
+	check(get(&cgroup.e, D_CG_VRAM, "") == NO && registry.implausible.total == total + 1 &&
+	      devices[d].implausible == 1, "sizes: a size of a cgroup is counted");
+	cgroup.e.kind = K_RUN;
+	put(&cgroup.e, D_RESIDENT, "vram", most + 1);
+	check(registry.implausible.total == total + 1, "sizes: the totals of a command are not readings");
+	reg_clear(&cgroup.e);
 	client_remove(a);
 	client_remove(b);
 	reg_clear(all);

@@ -40,6 +40,7 @@ static struct {
 	bool gathers, interrupted;
 	u32 fails_at; /* the n-th write fails; 0: none */
 	u32 finished, samples, puts, closed;
+	u64 size;     /* bytes of memory in the first dump */
 } fake;
 
 void measure_record(const struct entity *e, const struct recopts *ro)
@@ -115,6 +116,7 @@ void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t
 	c->name = text_put(c->name, (struct str)STR("name"));
 	reg_begin(&c->e, t);
 	reg_put(&c->e, D_BUSY_NS, (struct str)STR("render"), str_len(text), t);
+	reg_put(&c->e, D_RESIDENT, (struct str)STR("vram"), fake.puts % 2 ? fake.size : 8, t);
 }
 
 int finish(void)
@@ -237,6 +239,26 @@ static void t_clients(void)
 	            "a dump of the old amdgpu has a client without an id");
 }
 
+static void t_implausible(void)
+{
+	clear();
+	registry.implausible.total = 0;
+	fake.size = UINT64_MAX;
+	check(run("12") == EX_OK && has("\"implausible\":1,") && has("\"memory\":{\"vram\":{\"resident\":8}}"),
+	      "a size that is not plausible is counted in the record of its dump");
+	check(has("\"file\":\"2\",\"driver\":\"msm\",\"pdev\":null,\"client\":7,\"name\":\"name\",\"used\":8"),
+	      "the record of the next dump has no such count");
+	check(registry.implausible.total == 1 && registry.implausible.range == RG_BYTES,
+	      "a size that is not plausible is counted for --verbose");
+	check_str(str_z(registry.implausible.where), "1 vram", "the message has the name of the file");
+	clear();
+	opt.out.fmt = format_find((struct str)STR("table"));
+	registry.implausible.total = 0;
+	fake.size = UINT64_MAX;
+	check(run("12") == EX_OK && fake.puts == 4 && registry.implausible.total == 1,
+	      "a dump that is measured first is counted once");
+}
+
 /* --- exit codes and output -------------------------------------------------------------------- */
 
 static void t_codes(void)
@@ -301,6 +323,7 @@ int main(void)
 {
 	t_read();
 	t_clients();
+	t_implausible();
 	t_codes();
 	t_measured();
 	return unit_end();

@@ -123,6 +123,25 @@ huge_key("resident", 2**63)
 huge_key("memory", 2**64 - 4096)
 
 
+@test("fdinfo: impossible values of a dump are unknown and are counted, and -v prints the last one")
+def _(m):
+    for name, size, hertz, capacity in (("bad", 2**63, 10**12 - 1, 256), ("good", 4096, 1000, 2)):
+        m.write(name, dump("amdgpu", 7, *ns(gfx=5), f"drm-maxfreq-gfx:\t{hertz} Hz", "drm-total-vram:\t8 MiB",
+                           f"drm-resident-vram:\t{size}", f"drm-engine-capacity-gfx:\t{capacity}"))
+    paths = [m.path("bad"), m.path("good")]
+    r = m.run("fdinfo", "-v", "-o", "json", *paths)
+    bad, good = map(json.loads, r.out.splitlines())
+    eq((bad["implausible"], bad["memory"]["vram"], bad["engine"]["gfx"], bad.get("used")),
+       (3, {"total": 2**23}, {"busy_ns": 5, "capacity": 1}, None), "bad")
+    eq((good.get("implausible"), good["memory"]["vram"]["resident"], good["engine"]["gfx"]["capacity"], good["used"]),
+       (None, 4096, 2, 4096), "good")
+    for fmt in ("json", "csv", "table"):
+        e = m.run("fdinfo", "-v", "-o", fmt, *paths).err.decode()
+        check("3 readings were not plausible and are unknown; the last one: bad " in e, f"-v -o {fmt}: {e!r}")
+    check(b"plausible" not in m.run("fdinfo", *paths).err, "no message without -v")
+    check(b"plausible" not in m.run("fdinfo", "-v", paths[1]).err, "no message about the good dump")
+
+
 @test("memory: an unknown size is not the 0 of a key that the driver leaves out")
 def _(m):
     m.device("xe", I915)
