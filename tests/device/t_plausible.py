@@ -175,6 +175,18 @@ def _(m):
     check("8.0E" not in line and "16E" not in line, f"line: {line!r}")
 
 
+@test("memory: more memory in use than the device has is shown as it is, and check compares the bytes")
+def _(m):
+    m.device("amdgpu", AMD, files={"mem_info_vram_total": "4096\n", "mem_info_vram_used": "8192\n"})
+    r, = m.json()
+    eq((r["vram"], r["used"], r.get("implausible")), ({"total": 4096, "used": 8192}, 8192, None), "values")
+    line = m.run("-w", "0.02", "-H", "-t", "none").out.decode()
+    check(" 8.0K/4.0K " in line and "200" not in line, f"line: {line!r}")
+    for limit, code in (("8192", 0), ("8191", 2)):
+        r = m.run("check", "-m", "vram.used", "-c", limit)
+        check(r.code == code and b"8192B" in r.out and b"%" not in r.out, f"check -c {limit}: {r!r}")
+
+
 @test("memory: an impossible size of one core of an NPU makes the memory in use unknown")
 def _(m):
     base = "sys/devices/virtual/neuron_device/neuron0"
