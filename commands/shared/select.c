@@ -141,7 +141,7 @@ static bool selected(const struct device *d, u64 index, struct str sel)
 	u64 n;
 
 	if (scan_u64(sel, &n) == sel.e)
-		return n == index;
+		return n < MAX_DEVICES && n == index; /* device_choice() passes UINT64_MAX */
 	str_skip_z(&sel, "/dev/dri/");
 	str_skip_z(&sel, "/dev/accel/");
 	if (node_is(d, sel) || slot_is(d, sel))

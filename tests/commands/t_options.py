@@ -130,7 +130,7 @@ def _(m):
     m.fd(31, 9, dump("i915", 31, *ns(render=1e9), pdev="000f:00:0e.0"), link="/dev/dri/renderD131")
     commands = {
         (): "card3", ("procs",): "card3", ("clients",): "card3", ("cgroups",): "card3", ("list",): "card3",
-        ("check",): "", ("munin", "config"): "card3", ("oa", "list"): "", ("oa", "-r"): "",
+        ("check",): "", ("munin", "config"): "card3", ("oa", "list"): "", ("oa", "-r"): "", ("munin",): "card3",
     }
     for sel in ("000f:00:0e.0", "000F:00:0E.0", "0000000F:00:0E.0", "f:0:e.0", "00:0E.0", "0:e.0", "CARD3", "renderd131"):
         for words, shown in commands.items():

@@ -52,8 +52,9 @@ def _(m):
     r = m.run("--not", "nope,card0,card7", "-o", "json", "0.02", "3")
     eq(({x["dev"] for x in parse_json(r.out)}, r.code), ({"card1"}, 0), "--not of devices that do not exist")
     eq(r.err, b"gpustat: --not: no such device: nope\ngpustat: --not: no such device: card7\n", "message about each missing device")
-    r = m.run("--not", "0", "-o", "json", "-w", "0.02")
-    eq({x["dev"] for x in parse_json(r.out)}, {"card0", "card1"}, "--not of a number")
+    for number in ("0", "18446744073709551615"):
+        r = m.run("--not", number, "-o", "json", "-w", "0.02")
+        eq({x["dev"] for x in parse_json(r.out)}, {"card0", "card1"}, f"--not {number}")
     eq([r["dev"] for r in m.json("-d", "1", "--not", "card0")], ["card1"], "the numbers of -d count all devices")
 
 
