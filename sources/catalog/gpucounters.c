@@ -505,11 +505,12 @@ static bool has_connectors(const struct device *d)
  * same_driver is true, no other device of the same driver. */
 static bool is_only_display(const struct device *d, bool same_driver)
 {
-	for (u32 i = NONE; (i = device_next(i, false)) != NONE;)
-		if (&devices[i] != d && has_connectors(&devices[i]) &&
-		    (!same_driver || strcmp(devices[i].driver, d->driver) == 0))
-			return false;
-	return has_connectors(d);
+	bool only = has_connectors(d);
+
+	for (u32 i = NONE; only && (i = device_next(i, false)) != NONE;)
+		only = &devices[i] == d || !has_connectors(&devices[i]) ||
+		       (same_driver && strcmp(devices[i].driver, d->driver) != 0);
+	return only;
 }
 
 /* Returns the device that displays the frames of a GPU: the GPU itself, or, if the GPU has no

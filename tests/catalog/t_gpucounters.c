@@ -190,6 +190,7 @@ static void t_memory(void)
 static void t_frames(void)
 {
 	const struct device *v3d = gpu_device(1), *intel = gpu_device(3);
+	u32 calls, was;
 
 	check_str(str_z(frame_events(NULL)), "", "without a GPU there is no event of frames");
 	check_str(str_z(frame_events(intel)), "", "without /sys there is no event of frames");
@@ -200,6 +201,12 @@ static void t_frames(void)
 	check_str(str_z(frame_events(intel)), "i915:intel_pipe_update_end",
 		  "i915 with a display has its own event");
 	check_str(str_z(frame_events(v3d)), "", "a display of another GPU does not count");
+	calls = fileio.calls;
+	has_connectors(v3d);
+	calls = fileio.calls - calls;
+	was = fileio.calls;
+	check(!is_only_display(v3d, false) && fileio.calls - was == calls,
+	      "without displays, the connectors of other GPUs are not searched for");
 	put_folder(in_folder("class/drm/card0-HDMI-A-1"));
 	check_str(str_z(frame_events(intel)), "i915:intel_pipe_update_end",
 	      "a display of another driver does not matter to i915's own tracepoint");
