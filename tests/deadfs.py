@@ -1,6 +1,6 @@
 # deadfs.py - a FUSE file system with a server that responds until dies() is called: after that it
 # reads requests and responds to none. A process that waits for it cannot be killed until the server
-# is.
+# is. Reads of files with an error fail.
 # SPDX-License-Identifier: MIT
 import ctypes
 import errno
@@ -40,7 +40,7 @@ def own_mounts():
 
 class Server:
     """Mounts the file system at `where`. files: {name: bytes} of its only folder, all
-    executable."""
+    executable. A number in place of bytes is the error of each read."""
 
     def __init__(self, where, files, kind="fuse"):
         self.where, self.names = where, list(files)
@@ -104,7 +104,7 @@ class Server:
     def attr(self, node):
         content = self.contents.get(node)
         mode = stat.S_IFDIR if content is None else stat.S_IFREG
-        n = 0 if content is None else len(content)
+        n = 0 if content is None else 4096 if isinstance(content, int) else len(content)
         return struct.pack("=QQQQQQIIIIIIIIII", node, n, (n + 511) // 512, 0, 0, 0, 0, 0, 0, mode | 0o755, 1, 0, 0, 0, 4096, 0)
 
     def answer(self, op, node, body):
@@ -120,9 +120,12 @@ class Server:
         if op == GETATTR:
             return 0, struct.pack("=QII", 0, 0, 0) + self.attr(node)
         if op in (OPEN, OPENDIR):
-            return 0, struct.pack("=QII", 0, 0, 0)
+            # FOPEN_DIRECT_IO: read(2) returns the error of the server
+            return 0, struct.pack("=QII", 0, isinstance(self.contents.get(node), int), 0)
         if op == READ:
             _, at, n = struct.unpack_from("=QQI", body)
+            if isinstance(self.contents[node], int):
+                return self.contents[node], b""
             return 0, self.contents[node][at:at + n]
         if op == STATFS:
             return 0, struct.pack("=QQQQQIIII", 0, 0, 0, 0, 0, 4096, 255, 4096, 0) + bytes(24)

@@ -3,6 +3,7 @@
 # machines
 # are file trees, see tests/machine.py. Prints TAP. SPDX-License-Identifier: MIT
 import csv
+import errno
 import io
 import json
 import os
@@ -10,8 +11,9 @@ import sys
 
 sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import deadfs  # noqa: E402
 import machine  # noqa: E402
-from machine import AMD, I915, TESTS, check, dump, eq, ns, rewrite, test  # noqa: E402
+from machine import AMD, I915, Skip, TESTS, check, dump, eq, ns, rewrite, test  # noqa: E402
 
 IMPOSSIBLE = {"temp1_input": "2112000", "temp2_input": "-256000", "temp3_input": "511000", "power1_input": "4290000000000",
               "fan1_input": "65535", "in0_input": "18446744073709551", "curr1_input": "-2147483648000", "temp4_input": "61000"}
@@ -121,6 +123,41 @@ def huge_key(key, size):
 huge_key("total", 2**52 + 1)
 huge_key("resident", 2**63)
 huge_key("memory", 2**64 - 4096)
+
+
+@test("devices: files whose reads fail with EIO, ENODEV or ENXIO have no value, and raise no alert")
+@machine.live
+def _(m):
+    errors = {"temp1_input": errno.EIO, "power1_average": errno.ENODEV, "fan1_input": errno.ENXIO, "in0_input": errno.EAGAIN}
+    folder = gpu(m, {**dict.fromkeys(errors, "7"), "temp2_input": "61000"})
+    dev = folder.removesuffix("/hwmon/hwmon3")
+    device = {"gpu_busy_percent": errno.EIO, "mem_info_vram_used": errno.ENODEV}
+    for name in device:
+        m.write(f"{dev}/{name}", "7\n")
+    m.write(f"{dev}/mem_info_vram_total", "4096\n")
+    server, bound = None, []
+    try:
+        deadfs.own_mounts()
+        server = deadfs.Server(m.path("fuse"), {**errors, **device})
+        for name in (*errors, *device):
+            bound.append(m.path(folder if name in errors else dev, name))
+            deadfs.mount(m.path("fuse", name), bound[-1], None, 1 << 12, None)  # MS_BIND
+        samples = m.live(steps=[None, None], interval=0.1)
+        for r in [s[0] for s in samples] + m.json("-r"):
+            eq((r["temp"], r["power"], r["fan"], r["volt"], r["busy"], r["vram"], r.get("used"), r.get("implausible")),
+               ({"temp2": 61.0}, {}, {}, {}, None, {"total": 4096, "used": None}, None, None), "values")
+        for args, code in ((("-m", "temp"), 0), (("-m", "power,fan,vram.used,busy"), 3)):
+            r = m.run("check", *args, "-w", "@0:0", "-c", "@0:0")
+            eq(r.code, code, f"check {args}: {r!r}")
+        for command in ("list", "procs", "doctor", "munin"):
+            eq(m.run(command, *(["-w", "0.02"] if command == "procs" else [])).code, 0, command)
+    except deadfs.Unable as e:
+        raise Skip(str(e)) from None
+    finally:
+        for path in bound:
+            deadfs.LIBC.umount2(path.encode(), deadfs.MNT_DETACH)
+        if server:
+            server.end()
 
 
 @test("fdinfo: impossible values of a dump are unknown and are counted, and -v prints the last one")

@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import clock  # noqa: E402
 import machine  # noqa: E402
+import tap  # noqa: E402
 from machine import (AMD, FORMATS, I915, TREES, XE, Machine, Skip, check, dump, eq,  # noqa: E402
                      near, ns, one_client, parse_csv, parse_json, parse_logfmt, rewrite, run, strict, val, wait_asleep)
 
@@ -374,6 +375,49 @@ def _(m):
             check(len(s) <= 513, f"{len(s)} devices")
             eq(len(s) - 1 + s[0]["dropped"], 600, f"devices shown and dropped {args} ({len(s)} shown)")
             eq(sum(r["clients"] for r in s), len(s) - 1, "clients")
+
+
+@test("600 devices in /sys: 512 are shown, and the others are counted")
+def _(m):
+    for i in range(600):
+        m.device("amdgpu", f"{i // 32:04x}:{i % 32:02x}:00.0", card=i, render=1000 + i, files={"gpu_busy_percent": "37\n"})
+    for args in ([], ["-r"], ["list"]):
+        r = ends_well(m.run(*args, *([] if args else ["-w", "0.02"]), "-o", "json"))
+        got = parse_json(r.out)
+        eq((len(got), len({d["dev"] for d in got}), got[0]["dropped"]), (512, 512, 88), f"{args}: devices shown and dropped")
+        check(b"devices: room for " in r.err, f"{args}: {r.err!r}")
+    r = m.run("check", "-m", "busy", "-c", "90")
+    check(r.code == 3 and b"left out" in r.out, f"check: {r!r}")
+    shown = got[0]["dev"]
+    eq([d["dev"] for d in m.json("-d", shown)], [shown], "-d")
+    ends_well(m.run("counters", "*", "-w", "0.02"))  # took 47 s: class/drm was listed for each pair of devices
+
+
+@test("links of /sys and /proc that form loops: every command ends, and the other device has its values")
+def _(m):
+    dev = m.device("amdgpu", AMD, files={"gpu_busy_percent": "37\n"})
+    m.fd(10, 5, dump("amdgpu", 7, *ns(gfx=5), pdev=AMD))
+    for target, *paths in (
+            ("card9", "sys/class/drm/card9"), ("card8", "sys/class/drm/card7"), ("card7", "sys/class/drm/card8"),
+            ("..", "sys/class/drm/up", f"{dev}/gt", "proc/22"), ("../../class", "sys/class/drm/card5"), ("226:9", "sys/dev/char/226:9"),
+            ("hwmon8", f"{dev}/hwmon/hwmon8"), ("../..", f"{dev}/hwmon/hwmon9", "sys/class/drm/renderD201"), ("21", "proc/21"),
+            (".", "sys/class/drm/card6", f"{dev}/hwmon/hwmon7", f"{dev}/tile0", "sys/class/hwmon/hwmon5", "sys/class/thermal/thermal_zone0",
+             "sys/class/devfreq/1.gpu", "sys/class/kgsl/kgsl-3d0", "sys/class/misc/mali0", "sys/class/accel/accel0",
+             "sys/bus/platform/devices/17000000.gv11b", "sys/bus/event_source/devices/i915", "sys/fs/cgroup/a", "proc/20", "proc/10/task",
+             "proc/10/fdinfo/77", "sys/devices/virtual/neuron_device/neuron0/neuron_core0"),
+            ("/dev/dri/renderD128", "proc/10/fd/77")):
+        for path in map(m.path, paths):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.symlink(target, path)
+    for args in ([], ["-r"], ["list"], ["procs"], ["clients"], ["cgroups"], ["host"], ["events"], ["counters", "*"], ["doctor"], ["munin"],
+                 ["oa", "list"], ["capture", "-O", m.path("c.tar")], ["-d", "card0"]):
+        if args and args[0] in tap.left_out(machine.PROG):
+            continue
+        short = args[:1] in ([], ["procs"], ["clients"], ["cgroups"], ["host"], ["counters"], ["-d"])
+        ends_well(m.run(*args, *(["-w", "0.02"] if short else []), timeout=60))
+    d, = [r for r in m.json() if r["dev"] == "card0"]
+    eq((d["busy"], d["clients"], d["pdev"]), (37.0, 1, AMD), "card0")
+    eq([r["client"] for r in m.json("clients")], [7], "clients")
 
 
 @test("FIFOs in place of files of /proc and /sys: opening them blocked")
