@@ -762,8 +762,8 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 		if (stays == PUT_FIRST || (stays == PUT_WEAK && !(c->flags & CF_WEAK)))
 			return true;
 	}
-	/* Most values belong to clients: counters of engines, which have no range of plausible values
-	 * (RG_ANY), and sizes of less than 4 GiB. is_plausible() is not called for these. */
+	/* Most values belong to clients: counters of engines, which have no range of plausible
+	 * values (RG_ANY), and sizes of less than 4 GiB. is_plausible() is not called for these. */
 	if (q->range != RG_ANY && (q->range != RG_BYTES || v >> 32) &&
 	    !is_plausible(q->range, v, limit)) {
 		device_implausible(e, desc, c ? c->inst : 0, v);

@@ -375,7 +375,8 @@ const struct column columns[] = {
 	  WHAT("processes that cannot be read") },
 	{ NULL, "dropped", S_SCALAR, U_NONE, L_DROPPED, W_DEVICE | BOTH | W_RUN,
 	  WHAT("clients, engines, regions that did not fit") },
-	{ NULL, "implausible", S_SCALAR, U_NONE, L_IMPLAUSIBLE, W_DEVICE | W_FDINFO | BOTH | W_SPARSE,
+	{ NULL, "implausible", S_SCALAR, U_NONE, L_IMPLAUSIBLE,
+	  W_DEVICE | W_FDINFO | BOTH | W_SPARSE,
 	  WHAT("readings that were not plausible, and are unknown") },
 #define OPTIONAL(feature, ...) ROW(OPTIONAL, feature)(__VA_ARGS__)
 #define OPTIONAL1(...) __VA_ARGS__
