@@ -36,7 +36,9 @@ enum {
 
 /* A layout: the quantity and the instance (engine, region or sensor) of the counter in each slot of
  * a line (struct line). Lines with the same counters share a layout: usually all clients of a
- * driver do. */
+ * driver do. Without layouts, with quantities and instances in each line, the resident size with
+ * 1 000 clients of amdgpu would be 1336 KiB instead of 1228, and a client whose text does not
+ * change would take 17 700 instructions per sample instead of 12 300. */
 struct layout {
 	struct slots {
 		u16 inst[SLOTS];
@@ -57,9 +59,11 @@ struct layout {
 
 /* A line: up to SLOTS counters of one entity; `next` is the next line of the same entity. v[i] is
  * the value of the counter in slot i or, with CF_RATE or CF_HISTORY, the index of its struct
- * history. This saves memory: the 20 values of a client of amdgpu, five of them with rates, take
- * 292 bytes; with a full struct for each value it would be 800. But storing them takes 7000
- * instructions instead of 3800 (callgrind, x86-64, -Oz). */
+ * history. This saves memory: the 35 values of a client of amdgpu, three of them with rates, take
+ * 340 bytes. In a list with one struct for each value, which contains its history, they would take
+ * 1680 bytes, and the resident size with 1 000 such clients would be 2540 KiB instead of 1228; with
+ * 64 bits in v[] it would be 1368 KiB. But the first two readings of a client take 31 000
+ * instructions more than with such a list (callgrind, x86-64, -Oz). */
 struct line {
 	u32 next, layout;
 	u8 flags[SLOTS + 1];
