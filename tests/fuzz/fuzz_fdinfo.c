@@ -63,6 +63,7 @@ static bool decode(struct str text, struct buf *b)
 	dump.keykind = h.has_client ? KEY_ID : KEY_PASID;
 	str_copy(devices[NONE].driver, sizeof(devices[0].driver), h.driver);
 	str_copy(devices[NONE].pdev, sizeof(devices[0].pdev), h.pdev);
+	devices[NONE].implausible = 0;
 	fdinfo_put(&dump, text, &h, 1);
 	record_make(&rec, &dump.e, &ro);
 	out_record(&o, b, &rec);

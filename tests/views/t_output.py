@@ -325,7 +325,7 @@ def _(m):
 @test("output: numbers above 2^53 are exact")
 def _(m):
     n = 2**63 + 12345
-    one_client(m, text=dump("i915", 7, f"drm-engine-render:\t{n} ns", f"drm-total-system0:\t{n}", pdev=I915))
+    one_client(m, text=dump("i915", 7, f"drm-engine-render:\t{n} ns", f"drm-engine-copy:\t{n} ns", pdev=I915))
     for args in (["clients", "-r"], ["-r"]):
         for fmt in ("json", "csv", "logfmt"):
             check(m.run(*args, "-o", fmt).out.count(str(n).encode()) >= 2, f"{args} {fmt}")
