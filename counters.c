@@ -1201,7 +1201,7 @@ bool entity_used(const struct entity *e, bool apu, u64 *v)
 		if (!reg_get(e, D_VRAM_USED, 0, v) || (shares && !reg_get(e, D_GTT_USED, 0, &gtt)))
 			return false;
 		*v += gtt;
-		return true;
+		return is_plausible(RG_BYTES, *v, 0);
 	}
 	for (u32 line = e->first; line != NONE; line = reg.lines[line].next)
 		for (u32 bits = line_layout(line)->slots_of[DESC_RESIDENT]; bits; bits &= bits - 1)
@@ -1349,16 +1349,19 @@ static bool sum_place(struct summing *r, struct layout *k, u8 slot)
 }
 
 /* Splits the size v of a client's buffers in a region: returns the size of the private buffers, and
- * stores that of the shared buffers in *shared. */
+ * stores that of the shared buffers in *shared. Returns UINT64_MAX, which makes the sum unknown, if
+ * the size of the shared buffers is not plausible. */
 static inline u64 split_shared(struct summing *r, u16 inst, u64 v, u64 *shared)
 {
 	if (r->shared_inst != inst) {
-		r->shared = 0;
+		const struct counter *c = reg_find(r->e, D_SHARED, inst);
+
+		r->shared = c && c->flags & CF_UNKNOWN ? UINT64_MAX : 0;
 		reg_get(r->e, D_SHARED, inst, &r->shared);
 		r->shared_inst = inst;
 	}
 	*shared = r->shared < v ? r->shared : v;
-	return v - *shared;
+	return r->shared == UINT64_MAX ? UINT64_MAX : v - *shared;
 }
 
 /* Adds the size v of a client's buffers in a region to the sum over clients. Shared buffers must
@@ -2017,21 +2020,23 @@ static const char *const state_words[CS_STATES] = {
 	[CS_UNREADABLE] = "not counted: it cannot be read",
 	[CS_BACKWARDS] = "not counted: it went backwards",
 	[CS_ELSEWHERE] = "not counted: its PMU counts on other CPUs",
-	[CS_FILTER] = "not supported: its filter is refused: unknown field or wrong syntax",
-	[CS_BREAKPOINT] = ("not supported: a breakpoint has 1, 2, 4 or 8 bytes, "
-			   "and begins at a multiple of that"),
 	[CS_NO_FILE] = "not supported: no such file",
 	[CS_NO_SOFTWARE] = "not supported: the kernel has no such software event",
 	[CS_DENIED] = ("denied: kernel.perf_event_paranoid; "
 		       "as root, or: setcap cap_perfmon+ep gpustat"),
-	[CS_TRACEFS] = "denied: only root can read its number in tracefs; run as root",
-	[CS_UPROBE] = "denied: user space probes require CAP_SYS_ADMIN; run as root",
 	[CS_OTHERS] = ("denied: it is a process of another user; "
 		       "as root, or: setcap cap_perfmon+ep gpustat"),
 	[CS_NO_MEMORY] = "not counted: the kernel has no memory for it",
 	[CS_REFUSED] = "not supported: the kernel refuses these settings",
 	[CS_NO_PERF] = "not supported: this kernel has no perf events",
 	[CS_UNSUPPORTED] = "not supported: no PMU here has it",
+#if HAS(perf) || HAS(counters)
+	[CS_FILTER] = "not supported: its filter is refused: unknown field or wrong syntax",
+	[CS_BREAKPOINT] = ("not supported: a breakpoint has 1, 2, 4 or 8 bytes, "
+			   "and begins at a multiple of that"),
+	[CS_TRACEFS] = "denied: only root can read its number in tracefs; run as root",
+	[CS_UPROBE] = "denied: user space probes require CAP_SYS_ADMIN; run as root",
+#endif
 #if HAS(perf)
 	[CS_NO_FUNCTION] = ("not supported: the kernel has no such function, or several, "
 			    "or no probe may be in it"),

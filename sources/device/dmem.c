@@ -80,8 +80,8 @@ static bool regions_sum(struct str text, struct str slot, u64 *sum)
 		if (!region_parse(line, &at, &v, &has) || !str_eq(at, slot))
 			continue;
 		any = true;
-		known = has && v <= UINT64_MAX - *sum;
-		*sum += known ? v : 0;
+		known = has;
+		*sum = v <= UINT64_MAX - *sum ? *sum + v : UINT64_MAX;
 	}
 	return any && known;
 }

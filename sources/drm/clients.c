@@ -186,7 +186,8 @@ static void client_put(struct client *c, struct str text, const struct fdhead *h
 		known = false;
 	}
 	c->read_sample = scans.sample_no;
-	zero_absent(c, driver_find(h->driver)->zero, t);
+	if (!c->skipped) /* a malformed line may have a key that seems absent */
+		zero_absent(c, driver_find(h->driver)->zero, t);
 	if (known)
 		new_engines_baseline(c, h->driver);
 	if (!d->driver[0])

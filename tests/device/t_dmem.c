@@ -24,7 +24,8 @@ static void t_regions(void)
 		{ "drm/" SLOT "/vram0 max\n", false, 0 },
 		{ "drm/" SLOT "/vram0 18446744073709551615\n", true, UINT64_MAX },
 		{ "drm/" SLOT "/vram0 18446744073709551616\n", false, 0 },
-		{ "drm/" SLOT "/vram0 18446744073709551615\ndrm/" SLOT "/vram1 1\n", false, 0 },
+		{ "drm/" SLOT "/vram0 18446744073709551615\ndrm/" SLOT "/vram1 1\n", true,
+		  UINT64_MAX }, /* the sum does not fit: it is not plausible */
 		{ "drm/" SLOT "/vram0 -5\n", false, 0 }, { "drm/" SLOT "/vram0 5x\n", false, 0 },
 		{ "drm/" SLOT "/vram0\n", false, 0 }, { "drm/" SLOT "/vram0 5", false, 0 },
 		{ "drm/" SLOT "0/vram0 5\n", false, 0 }, { "drm/vram0 5\n", false, 0 },

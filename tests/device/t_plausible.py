@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import shutil
 import sys
 
 sys.dont_write_bytecode = True  # creates no __pycache__ in the source folder
@@ -196,6 +197,45 @@ def _(m):
         m.fd(pid, 5, dump("amdgpu", pid, f"drm-total-vram:\t{2**52}", f"drm-resident-vram:\t{2**50}"))
     r, = m.json("-r")
     eq((r["memory"]["vram"]["total"], r["memory"]["vram"]["resident"], r["used"], r.get("implausible")), (None, 2**52, 2**52, None), "sums")
+
+
+@test("memory: an impossible size of shared buffers makes the sums unknown that depend on it")
+def _(m):
+    for pid, shared in ((7, 2**63), (8, 100 << 20)):
+        m.process(pid)
+        m.fd(pid, 5, dump("amdgpu", pid, f"drm-total-vram:\t{100 << 20}", f"drm-resident-vram:\t{100 << 20}", f"drm-shared-vram:\t{shared}"))
+    for command in ("devices", "cgroups"):
+        for r in m.json(*([] if command == "devices" else [command]), "-r"):
+            sizes = r["memory"]["vram"]
+            eq(([sizes[k] for k in ("total", "resident", "shared")], r.get("used")), ([None] * 3, None), command)
+    r = m.run("check", "-m", "used", "-c", "150000000")
+    check(r.code != 2, f"check: {r!r}")
+
+
+@test("memory: a size that does not fit in 64 bits is not shown as 0")
+def _(m):
+    text = dump("xe", 7, "drm-total-vram0:\t8 MiB", "drm-resident-vram0:\t{}")
+    m.process(7)
+    m.fd(7, 5, text.replace("{}", "4 MiB"))
+    for size in ("4 MiB", "18014398509481984 KiB", "18446744073709551616", "-4 KiB"):
+        samples = m.live(steps=[None, lambda: rewrite(m.path("proc/7/fdinfo/5"), text.replace("{}", size))], interval=0.1)
+        r = samples[-1][0]
+        want = 4 << 20 if size == "4 MiB" else None
+        eq((r["memory"]["vram0"]["resident"], r.get("used")), (want, want), size)
+        rewrite(m.path("proc/7/fdinfo/5"), text.replace("{}", "4 MiB"))
+
+
+@test("memory: the sum of an APU's video memory and main memory is unknown above 2^52 bytes")
+def _(m):
+    shutil.copytree(os.path.join(machine.TREES, "amdgpu-apu"), m.path("apu"), symlinks=True)
+    roots = ["--proc", m.path("apu/proc"), "--sys", m.path("apu/sys")]
+    found = [os.path.join(d, f) for d, _, files in os.walk(m.path("apu/sys")) for f in files if f in ("mem_info_vram_used", "mem_info_gtt_used")]
+    eq(len(found), 2, "files")
+    for size, used in ((2**51, 2**52), (2**51 + 1, None)):
+        for f in found:
+            rewrite(f, f"{size}\n")
+        r, = machine.parse_json(machine.run(["-r", "-o", "json", *roots]).out)
+        eq(r.get("used"), used, f"used with two sizes of {size}")
 
 
 @test("memory: an impossible size in a device's file is unknown, is counted, and raises no alert")
