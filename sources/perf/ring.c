@@ -226,6 +226,8 @@ static u64 ring_scan(struct mapped *m, struct ring_reader *to)
 	while ((size = ring_size(&m->r)) > 0) {
 		bool sample = ring_type(&m->r) == PR_SAMPLE;
 
+		/* The records are in the cache of another CPU: read some 25 samples ahead. */
+		__builtin_prefetch(m->r.p + ((m->r.tail + 1024) & (m->r.size - 1)));
 		first = sample && !n ? m->r.tail : first;
 		last = sample ? m->r.tail : last;
 		n += sample;
