@@ -795,8 +795,8 @@ static void store_digits(char *p, long n, u64 v)
 }
 
 /* Writes the decimal digits of v, with leading zeros, to the bytes from p to e, in which they must
- * fit. Up to seven bytes after e are overwritten. */
-static void fill_digits(char *p, char *e, u64 v)
+ * fit. Up to FILL_BEHIND bytes after e are overwritten. */
+void fill_digits(char *p, char *e, u64 v)
 {
 	const u64 ten8 = 100000000, ten16 = ten8 * ten8;
 	u64 q;

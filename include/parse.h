@@ -26,6 +26,9 @@ void put_utf8(struct buf *b, u32 c);
  * leading zeros as any unit has decimal places. */
 enum { DIGITS = 40 };
 
+/* bytes behind the end of its digits that fill_digits() may overwrite */
+enum { FILL_BEHIND = 7 };
+void fill_digits(char *p, char *e, u64 v);
 char *digits_before(char *e, u64 v, size_t n);
 void put_dec(struct buf *b, u64 n, u8 point, u8 keep);
 void put_u64(struct buf *b, u64 v);

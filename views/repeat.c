@@ -36,9 +36,14 @@ static struct {
 	/* number that repeats_forget() increases; a text or profile rows that were stored with an
 	 * earlier number are invalid */
 	u32 run;
+	/* the last time that time_text() wrote: its second, its text and the length of this text */
+	u64 second;
+	char time[DIGITS + FILL_BEHIND];
+	size_t time_n;
 	struct table table;
 } repeats = {
 	.run = 1,
+	.second = UINT64_MAX,
 	.table = TABLE_ROW(repeats.rows, REPEATS, 16, "samples that are repeated"),
 };
 
@@ -76,9 +81,10 @@ struct repeat *repeat_of(struct str rec, u64 ignored)
 		return NULL;
 	for (u64 skip = ignored; i < n; i++, skip >>= 1)
 		if (!(skip & 1))
-			/* this factor of the hash function is a constant of MurmurHash3's fmix64 */
-			hash = (hash ^ hash >> 29 ^ word_at(rec, i)) * 0xff51afd7ed558ccd;
-	to = &repeats.rows[(hash >> 32) % repeats.table.ready];
+			/* This factor is a constant of MurmurHash3's fmix64. Each bit of the words
+			 * changes the highest bits of the hash, which select the row. */
+			hash = (hash ^ word_at(rec, i)) * 0xff51afd7ed558ccd;
+	to = &repeats.rows[(hash >> 32) * repeats.table.ready >> 32];
 	for (i = 0; i < n && (ignored & 1 || to->words[i] == word_at(rec, i)); i++)
 		ignored >>= 1;
 	if (i == n && to->nwords == n)
@@ -141,6 +147,21 @@ void repeat_fill_text(struct repeat *to, struct str text, i64 time_us)
 	to->run = repeats.run;
 }
 
+/* Writes a time, given in us, to repeats.time as time_put() does. Most samples have the second of the
+ * sample before: then only the six decimals are written. */
+static void time_text(i64 time_us)
+{
+	const u64 million = 1000000;
+	u64 second = (u64)time_us / million;
+	char *e = repeats.time + repeats.time_n;
+
+	if (second == repeats.second)
+		fill_digits(e - 6, e, (u64)time_us - million * second);
+	else
+		repeats.time_n = time_put(repeats.time, time_us);
+	repeats.second = second;
+}
+
 /* Copies the text of a time, n bytes (8 to 24), as three words of 8 bytes that may overlap: faster
  * than a loop. */
 static void time_copy(char *to, const char *now, size_t n)
@@ -157,16 +178,17 @@ static void time_copy(char *to, const char *now, size_t n)
  * if the new time has another length. */
 bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us)
 {
-	char now[DIGITS];
 	char *to = b->p + b->n;
 
 	if (from->run != repeats.run || !from->text_n || from->text_n > b->cap - b->n)
 		return false;
-	if (from->ntimes && time_put(now, time_us) != from->time_n)
+	if (from->ntimes)
+		time_text(time_us);
+	if (from->ntimes && repeats.time_n != from->time_n)
 		return false;
 	memcpy(to, from->text, from->text_n);
 	for (u32 i = 0; i < from->ntimes; i++)
-		time_copy(to + from->times[i], now, from->time_n);
+		time_copy(to + from->times[i], repeats.time, from->time_n);
 	b->n += from->text_n;
 	return true;
 }

@@ -127,6 +127,29 @@ static void t_long(void)
 	          "the time in a text is in seconds since the boot");
 }
 
+static void t_times(void)
+{
+	static const struct {
+		i64 time_us;
+		const char *text;
+	} rows[] = {
+		{ 1795751703999999, "1795751703.999999\n" }, { 1795751703000000, "1795751703.000000\n" },
+		{ 1795751703000001, "1795751703.000001\n" }, { 1795751704000001, "1795751704.000001\n" },
+		{ 1795751704100000, "1795751704.100000\n" }, { 1795751703100002, "1795751703.100002\n" },
+		{ 999999999999, "none" }, /* shorter than the stored text */
+		{ 999999000001, "none" }, { 1000000000000, "none" },
+		{ 1795751703000000, "1795751703.000000\n" },
+	};
+	struct repeat *r = repeated(400);
+
+	repeat_fill_text(r, str_z("1795751703.048979\n"), 1795751703048979);
+	for (size_t i = 0; i < LEN(rows); i++)
+		check_str(str_z(put(r, rows[i].time_us)), rows[i].text,
+			  "time %zu: in the second of the time before, or in another one", i);
+	repeat_fill_text(r, str_z("0.000001\n"), 1);
+	check_str(str_z(put(r, 0)), "0.000000\n", "the first second of a clock");
+}
+
 static void t_forget(void)
 {
 	struct repeat *r = repeated(300);
@@ -161,6 +184,7 @@ int main(void)
 	t_equal();
 	t_texts();
 	t_long();
+	t_times();
 	t_forget();
 	t_sums();
 	return unit_end();
