@@ -772,7 +772,7 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 	    !is_plausible(q->range, v, limit)) {
 		device_implausible(e, desc, c ? c->inst : 0, v);
 		if (c)
-			set_flags(c, c->flags | CF_UNKNOWN);
+			set_flags(c, (c->flags & (u8)~CF_SEEN) | CF_UNKNOWN);
 		return true;
 	}
 	if (q->range == RG_LOAD && v > FULL_LOAD)
@@ -1161,11 +1161,11 @@ static inline __attribute__((always_inline)) u64 known_now(const struct line *l,
 	return l->flags[slot] & CF_SEEN ? slot_now(l, slot) : UINT64_MAX;
 }
 
-/* Bytes of resident memory, and whether there is any: in video memory (index 1), and elsewhere
- * (0). */
+/* Bytes of resident memory, and whether there is any: in video memory, and elsewhere. */
+enum { ELSEWHERE, IN_VIDEO, PLACES };
 struct resident {
-	u64 bytes[2];
-	bool any[2];
+	u64 bytes[PLACES];
+	bool any[PLACES];
 };
 
 static void add_resident(struct resident *sum, const struct entity *e, u32 line, u8 slot)
@@ -1174,20 +1174,21 @@ static void add_resident(struct resident *sum, const struct entity *e, u32 line,
 	const struct line *l = &reg.lines[line];
 	u16 inst = k->inst[slot];
 	u8 region = inst ? reg.names[inst].region : IN_MAIN;
-	bool vram = region == IN_VRAM;
+	u8 place = region == IN_VRAM ? IN_VIDEO : ELSEWHERE;
 
 	if (!(l->flags[slot] & (CF_SEEN | CF_UNKNOWN)) || region == IN_CHIP ||
 	    (k->desc[slot] == D_SUM_RESIDENT && reg_find(e, D_RESIDENT, inst)))
 		/* the device's own resident bytes of a region are used instead of the sum over its
 		 * clients */
 		return;
-	sum->any[vram] = true;
-	sum->bytes[vram] = add_sat(sum->bytes[vram], known_now(l, slot));
+	sum->any[place] = true;
+	sum->bytes[place] = add_sat(sum->bytes[place], known_now(l, slot));
 }
 
 /* Computes the memory that an entity uses, in bytes: the driver's own count, otherwise the resident
  * video memory, otherwise the resident main memory. If video memory is a part of main memory (apu),
- * it is the sum of both. */
+ * it is the sum of both. Returns false if the memory is unknown this time, or, with 0 in *v, if the
+ * entity has no values of it. */
 bool entity_used(const struct entity *e, bool apu, u64 *v)
 {
 	struct resident sum = { 0 };
@@ -1198,6 +1199,7 @@ bool entity_used(const struct entity *e, bool apu, u64 *v)
 
 		/* If the driver's own value could not be read this time, the memory in use is
 		 * unknown. */
+		*v = UINT64_MAX;
 		if (!reg_get(e, D_VRAM_USED, 0, v) || (shares && !reg_get(e, D_GTT_USED, 0, &gtt)))
 			return false;
 		*v += gtt;
@@ -1206,8 +1208,8 @@ bool entity_used(const struct entity *e, bool apu, u64 *v)
 	for (u32 line = e->first; line != NONE; line = reg.lines[line].next)
 		for (u32 bits = line_layout(line)->slots_of[DESC_RESIDENT]; bits; bits &= bits - 1)
 			add_resident(&sum, e, line, (u8)__builtin_ctz(bits));
-	*v = add_sat(sum.bytes[1], sum.any[1] && !apu ? 0 : sum.bytes[0]);
-	return (sum.any[0] || sum.any[1]) && is_plausible(RG_BYTES, *v, 0);
+	*v = add_sat(sum.bytes[IN_VIDEO], sum.any[IN_VIDEO] && !apu ? 0 : sum.bytes[ELSEWHERE]);
+	return (sum.any[IN_VIDEO] || sum.any[ELSEWHERE]) && is_plausible(RG_BYTES, *v, 0);
 }
 
 /* Returns the size in bytes of the memory that entity_used() counts for a device; 0 if unknown. */
@@ -1217,7 +1219,7 @@ u64 device_memory_size(const struct device *d)
 
 	if (reg_get(&d->e, D_VRAM_TOTAL, 0, &size) && d->apu && reg_find(&d->e, D_GTT_USED, 0))
 		size = reg_get(&d->e, D_GTT_TOTAL, 0, &gtt) ? size + gtt : 0;
-	return size;
+	return is_plausible(RG_BYTES, size, 0) ? size : 0;
 }
 
 /* --- sums over clients ------------------------------------------------------------------------ */
@@ -1232,7 +1234,8 @@ static void sum_add(struct entity *e, u8 desc, u16 inst, u64 v)
 		return;
 	}
 	now = &reg_history(c)->now;
-	/* A sum can exceed 64 bits only if a driver reported a negative value as a huge one. */
+	/* A sum of times or cycles exceeds 64 bits only if a driver reported a negative value as a
+	 * huge one. */
 	*now = c->flags & CF_SEEN ? add_sat(*now, v) : v;
 	set_flags(c, c->flags | CF_SEEN);
 }

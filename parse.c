@@ -440,7 +440,7 @@ const char *scan_dec(struct str s, unsigned point, u64 *v)
 }
 
 /* Parses an integer followed by one of the unit words and nothing else. *v is the number multiplied
- * by the factor of its unit. */
+ * by the factor of its unit. If it exceeds 64 bits, *v is UINT64_MAX, and the result is false. */
 static bool scan_unit(struct str s, const struct unitword *words, size_t n, u64 *v)
 {
 	u64 x = 0;
@@ -453,8 +453,10 @@ static bool scan_unit(struct str s, const struct unitword *words, size_t n, u64 
 	for (size_t i = 0; i < n; i++) {
 		if (!str_is(unit, words[i].word))
 			continue;
-		if (words[i].factor && x > UINT64_MAX / words[i].factor)
+		if (words[i].factor && x > UINT64_MAX / words[i].factor) {
+			*v = UINT64_MAX;
 			return false;
+		}
 		*v = x * words[i].factor;
 		return words[i].factor != 0;
 	}
@@ -905,6 +907,13 @@ void put_u64(struct buf *b, u64 v)
 	put_dec(b, v, 0, 0);
 }
 
+void put_i64(struct buf *b, i64 v)
+{
+	if (v < 0)
+		put_c(b, '-');
+	put_u64(b, v < 0 ? 0 - (u64)v : (u64)v);
+}
+
 /* Appends v in hexadecimal: 0x and the digits without leading zeros. */
 void put_hex64(struct buf *b, u64 v)
 {
@@ -1134,7 +1143,8 @@ static u8 fd_value(const struct fdkey *k, struct str text, u64 *n)
 			return FD_NONE;
 		break;
 	case C_SIZE:
-		ok = scan_unit(text, size_units, LEN(size_units), n);
+		/* a size of more than 64 bits is no malformed line, but not plausible */
+		ok = scan_unit(text, size_units, LEN(size_units), n) || *n == UINT64_MAX;
 		break;
 	case C_FREQ:
 		ok = scan_unit(text, freq_units, LEN(freq_units), n);

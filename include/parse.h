@@ -32,6 +32,7 @@ void fill_digits(char *p, char *e, u64 v);
 char *digits_before(char *e, u64 v, size_t n);
 void put_dec(struct buf *b, u64 n, u8 point, u8 keep);
 void put_u64(struct buf *b, u64 v);
+void put_i64(struct buf *b, i64 v);
 void put_hex64(struct buf *b, u64 v);
 void put_hex(struct buf *b, u8 c);
 /* Output contexts for clean_end(): the bytes with a special meaning in that context. clean_end()

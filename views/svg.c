@@ -771,16 +771,11 @@ static void put_short(struct buf *b, i64 v, u64 div)
 /* Writes `text`, in which each '%' is replaced by the next number of n[]. */
 static void put_numbered(struct buf *b, const char *text, const i64 *n)
 {
-	for (; *text; text++) {
-		if (*text != '%') {
+	for (; *text; text++)
+		if (*text == '%')
+			put_i64(b, *n++);
+		else
 			put_c(b, *text);
-			continue;
-		}
-		if (*n < 0)
-			put_c(b, '-');
-		put_u64(b, (u64)(*n < 0 ? -*n : *n));
-		n++;
-	}
 }
 
 /* Writes a text escaped for XML, cut to `room` character widths. Characters of three bytes or more

@@ -136,8 +136,11 @@ void say_implausible(void)
 	put_z(&b, i->where);
 	put_z(&b, ": ");
 	put_z(&b, ranges[i->range].what);
-	put_z(&b, i->v < 0 ? " -" : " ");
-	put_u64(&b, i->v < 0 ? 0 - (u64)i->v : (u64)i->v);
+	put_c(&b, ' ');
+	if (i->range == RG_BYTES) /* fdinfo and dmem have unsigned sizes */
+		put_u64(&b, (u64)i->v);
+	else
+		put_i64(&b, i->v);
 	say_z(buf_z(&b));
 }
 

@@ -308,9 +308,11 @@ static bool read_driver(const struct gpucounter *c, const struct device *unused,
 	return found;
 }
 
+/* Computes the memory that all GPUs use. It is unknown if that of one GPU is unknown. A GPU without
+ * values of memory, or one that is suspended, is left out. */
 static bool read_memory(const struct gpucounter *c, const struct device *unused, u64 *v)
 {
-	bool found = false;
+	bool found = false, known;
 	u64 used;
 
 	(void)c;
@@ -319,10 +321,13 @@ static bool read_memory(const struct gpucounter *c, const struct device *unused,
 	for (u32 i = 0; i < gpulist.nnumbers; i++) {
 		const struct device *d = number_device(i);
 
-		if (!d || !entity_used(&d->e, d->apu, &used))
+		if (!d)
 			continue;
-		*v += used;
-		found = true;
+		known = entity_used(&d->e, d->apu, &used);
+		if (!known && d->awake && used)
+			return false;
+		*v += known ? used : 0;
+		found |= known;
 	}
 	return found;
 }

@@ -136,7 +136,7 @@ static void zero_absent(struct client *c, u8 zero, i64 t)
 		 * then reaches k a second time. */
 		u16 inst = k->inst;
 
-		if (k->desc != D_TOTAL || !(k->flags & CF_SEEN))
+		if (k->desc != D_TOTAL || !(k->flags & (CF_SEEN | CF_UNKNOWN)))
 			continue;
 		for (size_t i = 0; i < LEN(bits); i++) {
 			struct counter *at = reg_find(&c->e, bits[i], inst);
@@ -175,12 +175,16 @@ static void client_put(struct client *c, struct str text, const struct fdhead *h
 {
 	struct device *d = &devices[c->device];
 	bool known = c->e.fresh; /* true if the client was read in the previous sample */
+	u32 implausible = d->implausible, all = registry.implausible.total;
 
 	fdinfo_put(c, text, h, t);
 	/* Before Linux 6.5, client ids are per device and are used again: if a counter went
 	 * backwards and all descriptors of the client are new, the id now belongs to another
-	 * client, and the old values are cleared. */
+	 * client, and the old values are cleared. The same text is stored again, and its values
+	 * that are not plausible are counted once. */
 	if (c->e.went_backwards && holders_are_new(c)) {
+		d->implausible = implausible;
+		registry.implausible.total = all;
 		reg_clear(&c->e);
 		fdinfo_put(c, text, h, t);
 		known = false;

@@ -206,7 +206,9 @@ void tpfield_array(struct buf *b, const struct tpfield *f, struct str bytes)
 		if (!load_number(p, f->each, f->is_signed, &v))
 			return;
 		put_z(b, p > bytes.p ? " " : "");
-		put_z(b, f->is_signed && v < 0 ? "-" : "");
-		put_u64(b, f->is_signed && v < 0 ? 0 - (u64)v : (u64)v);
+		if (f->is_signed)
+			put_i64(b, v);
+		else
+			put_u64(b, (u64)v);
 	}
 }

@@ -183,6 +183,16 @@ static void t_memory(void)
 	two->apu = true;
 	check(read_memory(NULL, NULL, &v) && v == 2 * most - 5, "the used memory of two GPUs");
 	two->apu = false;
+	reg_begin(&two->e, 2000);
+	check(!read_memory(NULL, NULL, &v), "the used memory is unknown if that of one GPU is");
+	two->awake = false;
+	check(read_memory(NULL, NULL, &v) && v == most - 5, "a suspended GPU is left out");
+	two->awake = true;
+	reg_clear(&two->e);
+	reg_put(&two->e, D_SUM_RESIDENT, LIT("vram"), most - 1, 3000);
+	reg_put(&two->e, D_SUM_RESIDENT, LIT("local"), 2, 3000);
+	check(!read_memory(NULL, NULL, &v), "the used memory is unknown if that of one GPU is not plausible");
+	reg_clear(&two->e);
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */

@@ -162,6 +162,38 @@ static void t_full(void)
 		  "message with the last file that could not be read");
 }
 
+static void t_implausible(void)
+{
+	static const struct {
+		u8 range;
+		u64 v;
+		const char *text;
+	} rows[] = {
+		{ RG_BYTES, 1ull << 63, "memory 9223372036854775808" },
+		{ RG_BYTES, UINT64_MAX, "memory 18446744073709551615" },
+		{ RG_POWER, 0 - (u64)5, "power -5" }, { RG_TEMP, 2112000, "temperature 2112000" },
+		{ RG_VOLT, 1ull << 63, "voltage -9223372036854775808" },
+	};
+
+	registry.implausible.total = 1;
+	str_copy(registry.implausible.where, sizeof(registry.implausible.where), str_z("card0 x"));
+	say_implausible();
+	check_str(said(), "", "no message about a reading without --verbose");
+	opt.verbose = true;
+	for (size_t i = 0; i < LEN(rows); i++) {
+		char want[128];
+
+		registry.implausible.range = rows[i].range;
+		registry.implausible.v = (i64)rows[i].v;
+		say_implausible();
+		snprintf(want, sizeof(want), "gpustat: 1 reading was not plausible and is unknown: card0 x: %s\n",
+			 rows[i].text);
+		check_str(said(), want, "message about a reading that is not plausible");
+	}
+	opt.verbose = false;
+	registry.implausible.total = 0;
+}
+
 int main(void)
 {
 	t_say();
@@ -170,5 +202,6 @@ int main(void)
 	t_errors();
 	t_commands();
 	t_full();
+	t_implausible();
 	return unit_end();
 }

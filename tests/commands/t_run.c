@@ -290,6 +290,12 @@ static void t_frequency(void)
 	cycles = 0;
 }
 
+static void two_regions(void)
+{
+	one_client();
+	reg_put(&client(1)->e, D_RESIDENT, LIT("system0"), 7000, clock_now);
+}
+
 static void t_memory(void)
 {
 	static const u64 sizes[] = { 100, 900, 300 };
@@ -303,6 +309,15 @@ static void t_memory(void)
 	end();
 	check(total(D_RESIDENT, "vram0") == 900 && command.runs[1].has_used && command.runs[1].used == 900,
 	      "memory: the largest reading");
+	clear();
+	fake.fill = two_regions;
+	resident = 100;
+	take(S);
+	resident = UINT64_MAX;
+	take(S);
+	end();
+	check(command.runs[1].used == 100 && total(D_RESIDENT, "system0") == 7000,
+	      "memory: with an unknown size, the used memory is not that of the other region");
 	resident = 0;
 }
 

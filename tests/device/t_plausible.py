@@ -225,6 +225,23 @@ def _(m):
         rewrite(m.path("proc/7/fdinfo/5"), text.replace("{}", "4 MiB"))
 
 
+@test("memory: a size of 2^64 bytes and more is unknown and counted, and so are the sums that depend on it")
+def _(m):
+    m.device("amdgpu", AMD)
+    m.device("xe", I915, card=1, render=129)
+    for pid, node, driver, pdev, size in ((10, 128, "amdgpu", AMD, f"{2**54} KiB"), (11, 128, "amdgpu", AMD, "4 MiB"),
+                                          (12, 129, "xe", I915, "7 MiB")):
+        m.fd(pid, 5, dump(driver, pid, f"drm-total-vram0:\t{size}", f"drm-resident-vram0:\t{size}", pdev=pdev),
+             f"/dev/dri/renderD{node}")
+    bad, good = m.json("-r")
+    eq((bad["memory"]["vram0"]["resident"], bad.get("used"), bad["implausible"]), (None, None, 2), "card0")
+    eq((good["memory"]["vram0"]["resident"], good["used"], good.get("implausible")), (7 << 20, 7 << 20, None), "card1")
+    for size, used in (("0", 11 << 20), (f"{2**54} KiB", None)):
+        rewrite(m.path("proc/10/fdinfo/5"), dump("amdgpu", 10, f"drm-resident-vram0:\t{size}", pdev=AMD))
+        r, = m.json("counters", "GPU memory usage")
+        eq(r["value"], used, f"the counter of all GPUs with a client of {size}")
+
+
 @test("memory: the sum of an APU's video memory and main memory is unknown above 2^52 bytes")
 def _(m):
     shutil.copytree(os.path.join(machine.TREES, "amdgpu-apu"), m.path("apu"), symlinks=True)

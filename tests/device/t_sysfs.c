@@ -831,6 +831,15 @@ static void t_mi300a(void)
 	check(!entity_used(&devices[1].e, devices[1].apu, &v) &&
 	      device_memory_size(&devices[1]) == 0,
 	      "MI300A, Linux 6.18: without files of video memory, the memory is unknown, not 0");
+	machine("amdgpu", "active\n");
+	file_put("mem_info_vram_total", "4503599627370496\n");
+	file_put("mem_info_gtt_total", "4096\n");
+	file_put("mem_info_gtt_used", "5\n");
+	src_sysfs.start();
+	src_sysfs.sample();
+	devices[1].apu = true;
+	check_u64(device_memory_size(&devices[1]), 0,
+	          "the memory size of an APU is unknown if it exceeds 2^52 bytes");
 }
 
 /* Two cards of msm: the first has a display controller only. */

@@ -26,7 +26,8 @@ class Malformed(Exception):
 
 def amount(value, units):
     m = NUMBER.fullmatch(value)
-    if not m or m[2] not in units or int(m[1]) * units[m[2]] >= 1 << 64:
+    # a size may exceed 64 bits in bytes: it is unknown, because no memory is so large
+    if not m or m[2] not in units or int(m[1]) * (1 if units is BINARY else units[m[2]]) >= 1 << 64:
         raise Malformed(value)
     return int(m[1]) * units[m[2]]
 
@@ -50,8 +51,7 @@ def line_read(got, key, value):
             if not region:
                 raise Malformed(key)
             size = amount(value, BINARY)
-            if size <= MOST:
-                got["memory"].setdefault(region, {})[name] = size
+            got["memory"].setdefault(region, {})[name] = size if size <= MOST else None
             return
     if key and key not in PLAIN:
         got["other"][key] = value
@@ -77,6 +77,8 @@ def decode(text):
         old = region.pop("memory", None)  # the old key of resident
         if old is not None:
             region.setdefault("resident", old)
+    known = {name: {k: v for k, v in region.items() if v is not None} for name, region in got["memory"].items()}
+    got["memory"] = {name: region for name, region in known.items() if region}
     return got
 
 

@@ -129,6 +129,38 @@ static void t_implausible(void)
 	check_u64(value(D_RESIDENT, "vram"), 0, "when the key is missing, the size is 0");
 	read_text(HEAD "drm-memory-vram:\t18446744073709551615\ndrm-resident-vram:\t4\n", 4000);
 	check_u64(value(D_RESIDENT, "vram"), 4, "the new key replaces a bad value of the old key");
+	read_text(HEAD "drm-memory-vram:\t4\ndrm-resident-vram:\t18446744073709551615\n", 5000);
+	check_u64(value(D_RESIDENT, "vram"), none, "a bad value of the new key replaces the old key's");
+	client_new();
+	read_text(HEAD "drm-total-vram:\t18014398509481984 KiB\n", 6000);
+	zero_absent(it, Z_RESIDENT, 6000);
+	check(value(D_TOTAL, "vram") == none && it->skipped == 0,
+	      "a size of 2^64 bytes is unknown, not malformed");
+	check_u64(value(D_RESIDENT, "vram"), 0, "a missing size is 0, also if the total is unknown");
+}
+
+/* The id of a client is used again: its text is stored twice, and its values are counted once. */
+static void t_counted_once(void)
+{
+	static const char text[] = HEAD "drm-engine-render:\t%d ns\ndrm-total-vram:\t%s\n";
+	u32 total = registry.implausible.total;
+	struct device *d = &devices[1];
+	struct fdhead h;
+	char b[200];
+
+	client_new();
+	snprintf(b, sizeof(b), text, 9, "8");
+	fdinfo_head(str_z(b), &h);
+	client_put(it, str_z(b), &h, 1000);
+	d->implausible = 5;
+	snprintf(b, sizeof(b), text, 4, "18446744073709551615");
+	fdinfo_head(str_z(b), &h);
+	client_put(it, str_z(b), &h, 2000);
+	check(value(D_BUSY_NS, "render") == 4 && !it->e.went_backwards && !it->e.t_was,
+	      "a client with a lower counter and no known holder is a new one");
+	check(d->implausible == 6 && registry.implausible.total == total + 1,
+	      "its value that is not plausible is counted once");
+	d->implausible = 0;
 }
 
 static void t_baseline(void)
@@ -453,6 +485,7 @@ int main(void)
 	t_same();
 	t_zero();
 	t_implausible();
+	t_counted_once();
 	t_baseline();
 	t_locks();
 	t_slurp();
