@@ -147,8 +147,8 @@ void repeat_fill_text(struct repeat *to, struct str text, i64 time_us)
 	to->run = repeats.run;
 }
 
-/* Writes a time, given in us, to repeats.time as time_put() does. Most samples have the second of the
- * sample before: then only the six decimals are written. */
+/* Writes a time, given in us, to repeats.time as time_put() does. Most samples have the same second
+ * as the sample before: then only the six decimals are written. */
 static void time_text(i64 time_us)
 {
 	const u64 million = 1000000;
