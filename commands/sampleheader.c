@@ -14,6 +14,7 @@ static struct {
 } header;
 
 #define CPU_FOLDER "devices/system/cpu/"
+#define PMU_FOLDER "bus/event_source/devices"
 
 /* --- reading of small files ------------------------------------------------------------------- */
 
@@ -198,6 +199,17 @@ static bool put_memory(struct buf *b)
 	return true;
 }
 
+/* Stores the number n of entries of a list in front of them, at the offset `at`. If there are none,
+ * removes the list and returns false. */
+static bool list_end(struct buf *b, size_t at, u32 n)
+{
+	if (!n)
+		b->n = at;
+	else if (!b->full)
+		memcpy(b->p + at, &n, sizeof(n));
+	return n > 0;
+}
+
 /* Appends the lists of CPUs that the files `leaf` of all CPUs contain, each list once, and in front
  * of them the number of lists. Returns false if no CPU has such a file. */
 static bool put_lists(struct buf *b, u32 cpus, const char *leaf)
@@ -220,9 +232,7 @@ static bool put_lists(struct buf *b, u32 cpus, const char *leaf)
 		perfdata_string(b, line);
 		n++;
 	}
-	if (!b->full)
-		memcpy(b->p + at, &n, sizeof(n));
-	return n > 0;
+	return list_end(b, at, n);
 }
 
 /* Returns the number in a topology file of the CPU; UINT32_MAX if it is unknown. */
@@ -301,42 +311,86 @@ static bool put_nodes(struct buf *b)
 		perfdata_string(b, cpus);
 		n++;
 	}
-	if (!b->full)
-		memcpy(b->p + at, &n, sizeof(n));
-	return n > 0;
+	return list_end(b, at, n);
 }
 
-static bool put_pmus(struct buf *b)
+/* Appends an entry for each file folder/NAME/leaf below /sys whose first line entry() accepts, and in
+ * front of them the number of entries. Returns false, and appends nothing, if there are none. */
+static bool put_each(struct buf *b, const char *folder, const char *leaf,
+		     bool (*entry)(struct buf *b, struct str name, struct str line))
 {
-	char path[320], text[32];
+	char path[320], text[256];
 	size_t at = b->n;
 	const char *name;
 	struct dir d;
 	u32 n = 0;
 
-	if (dir_open(&d, roots.sys, "bus/event_source/devices") < 0)
+	if (dir_open(&d, roots.sys, folder) < 0)
 		return false;
 	perfdata_u32(b, 0);
 	while ((name = dir_next(&d)) != NULL) {
 		struct buf p = BUF_Z(path);
 		struct str line;
-		u64 type;
 
-		put_z(&p, "bus/event_source/devices/");
+		put_z(&p, folder);
+		put_c(&p, '/');
 		put_z(&p, name);
-		put_z(&p, "/type");
-		if (p.full || *name == '.' ||
-		    !slurp_line(roots.sys, buf_z(&p), text, sizeof(text), &line) ||
-		    !scan_u64(line, &type))
-			continue;
-		perfdata_u32(b, (u32)type);
-		perfdata_string(b, str_z(name));
-		n++;
+		put_z(&p, leaf);
+		n += !p.full && *name != '.' &&
+		     slurp_line(roots.sys, buf_z(&p), text, sizeof(text), &line) &&
+		     entry(b, str_z(name), line);
 	}
 	dir_close(&d);
-	if (!b->full)
-		memcpy(b->p + at, &n, sizeof(n));
-	return n > 0;
+	return list_end(b, at, n);
+}
+
+static bool put_pmu(struct buf *b, struct str name, struct str line)
+{
+	u64 type;
+
+	if (!scan_u64(line, &type))
+		return false;
+	perfdata_u32(b, (u32)type);
+	perfdata_string(b, name);
+	return true;
+}
+
+static bool put_pmus(struct buf *b)
+{
+	return put_each(b, PMU_FOLDER, "/type", put_pmu);
+}
+
+static bool put_capability(struct buf *b, struct str name, struct str line)
+{
+	perfdata_string(b, name);
+	perfdata_string(b, line);
+	return true;
+}
+
+static bool put_cpu_capabilities(struct buf *b)
+{
+	return put_each(b, PMU_FOLDER "/cpu/caps", "", put_capability);
+}
+
+/* Appends the capabilities of a PMU other than that of x86's CPUs, and its name. */
+static bool put_other(struct buf *b, struct str name, struct str unused)
+{
+	char path[320];
+	struct buf p = BUF_Z(path);
+
+	(void)unused;
+	put_z(&p, PMU_FOLDER "/");
+	put_str(&p, name);
+	put_z(&p, "/caps");
+	if (str_is(name, "cpu") || !put_each(b, buf_z(&p), "", put_capability))
+		return false;
+	perfdata_string(b, name);
+	return true;
+}
+
+static bool put_other_capabilities(struct buf *b)
+{
+	return put_each(b, PMU_FOLDER, "/type", put_other);
 }
 
 /* --- functions that append the features of perf.data about the run ---------------------------- */
@@ -410,9 +464,7 @@ static bool put_groups(struct buf *b)
 		perfdata_u32(b, end - i);
 		n++;
 	}
-	if (!b->full)
-		memcpy(b->p + at, &n, sizeof(n));
-	return n > 0;
+	return list_end(b, at, n);
 }
 
 /* Appends the times of the first and the last sample, in ns of the samples' clock. */
@@ -443,9 +495,8 @@ static bool put_clocks(struct buf *b)
 
 /* Other features of perf's tools/perf/util/header.h are left out. BRANCH_STACK, AUXTRACE, STAT,
  * COMPRESSED and DIR_FORMAT describe kinds of files that gpustat does not write; BPF_PROG_INFO and
- * BPF_BTF, programs whose samples it does not resolve. CPU_PMU_CAPS, PMU_CAPS and HYBRID_TOPOLOGY
- * describe the branch records of a PMU, and CPUs of several kinds. CACHE and MEM_TOPOLOGY, which
- * perf report --header prints only with -I, would need 576 and 640 bytes of code, while
+ * BPF_BTF, programs whose samples it does not resolve. perf report --header prints HYBRID_TOPOLOGY,
+ * CACHE and MEM_TOPOLOGY only with -I. The last two would need 576 and 640 bytes of code, while
  * tests/program/t_cost.sh limits the size of the program. */
 static const struct {
 	u8 number;
@@ -459,7 +510,8 @@ static const struct {
 	{ PD_EVENT_DESC, put_descriptions }, { PD_CPU_TOPOLOGY, put_topology },
 	{ PD_NUMA_TOPOLOGY, put_nodes }, { PD_PMU_MAPPINGS, put_pmus },
 	{ PD_GROUP_DESC, put_groups }, { PD_SAMPLE_TIME, put_span },
-	{ PD_CLOCKID, put_clockid }, { PD_CLOCK_DATA, put_clocks },
+	{ PD_CLOCKID, put_clockid }, { PD_CPU_PMU_CAPS, put_cpu_capabilities },
+	{ PD_CLOCK_DATA, put_clocks }, { PD_PMU_CAPS, put_other_capabilities },
 };
 
 /* Appends the bytes of all features to b, and stores the number and the bytes of each feature in

@@ -715,11 +715,18 @@ struct cellargs {
 struct line_column {
 	u16 kinds;         /* bits W_*: the kinds of records that have the column */
 	u8 width, flags;   /* flags: bits of enum line_flags */
+	u8 cell; /* CELL_*: index in cell_functions[] of the function that writes the cell */
 	const char *title;
-	/* name of the field or group that the cell shows, passed to put() as cellargs.field; NULL
-	 * if put() chooses the fields itself */
+	/* name of the field or group that the cell shows, passed to the function as
+	 * cellargs.field; NULL if the function chooses the fields itself */
 	const char *field;
-	void (*put)(struct buf *b, const struct record *r, struct cellargs a);
+};
+
+/* Indexes in cell_functions[]. */
+enum cell_function {
+	CELL_MEMBER, CELL_GROUP, CELL_NAMES, CELL_MISSING, CELL_ENGINES, CELL_BUSY, CELL_USED,
+	CELL_CLOCK, CELL_TEXT, CELL_SITE, CELL_COUNT, CELL_RATIO, CELL_UNIT, CELL_UNIT_OR_DASH,
+	CELL_VALUE, CELL_NAME, CELL_SYMBOL, CELL_INTERVAL, CELL_CALL, CELL_DT,
 };
 
 enum line_flags {
@@ -1194,132 +1201,148 @@ static void cell_missing(struct buf *b, const struct record *r, struct cellargs 
 		put_c(b, '-');
 }
 
+static void (*const cell_functions[])(struct buf *b, const struct record *r, struct cellargs a) = {
+	[CELL_MEMBER] = cell_member, [CELL_GROUP] = cell_group, [CELL_NAMES] = cell_names,
+	[CELL_MISSING] = cell_missing, [CELL_ENGINES] = cell_engines, [CELL_BUSY] = cell_busy,
+	[CELL_USED] = cell_used, [CELL_CLOCK] = cell_clock,
+	[CELL_TEXT] = HAS(stat) || HAS(oa) || HAS(doctor) ? cell_text : NULL,
+	[CELL_SITE] = HAS(stat) ? cell_site : NULL, [CELL_COUNT] = HAS(stat) ? cell_count : NULL,
+	[CELL_RATIO] = HAS(stat) ? cell_ratio : NULL,
+	[CELL_UNIT] = HAS(stat) || HAS(named) ? cell_unit : NULL,
+	[CELL_UNIT_OR_DASH] = HAS(named) ? cell_unit_or_dash : NULL,
+	[CELL_VALUE] = HAS(named) ? cell_value : NULL,
+	[CELL_NAME] = HAS(named) || HAS(sample) ? cell_name : NULL,
+	[CELL_SYMBOL] = HAS(sample) ? cell_symbol : NULL,
+	[CELL_INTERVAL] = HAS(sample) ? cell_interval : NULL,
+	[CELL_CALL] = HAS(sample) ? cell_call : NULL, [CELL_DT] = HAS(oa) ? cell_dt : NULL,
+};
+
 /* Kinds of records about GPUs, as bits W_*. */
 #define GPUS (W_DEVICE | W_CLIENT | W_CGROUP | W_PROCESS)
 
 static const struct line_column line_columns[] = {
-	{ W_DEVICE, 5, LIST, "DEV", "dev", cell_member },
-	{ W_DEVICE, 6, LIST, "DRIVER", "driver", cell_member },
-	{ W_DEVICE, 4, LIST, "PDEV", "pdev", cell_member },
-	{ W_DEVICE, 6, LIST, "STATE", "state", cell_member },
-	{ W_DEVICE, 5, LIST, "NODES", "nodes", cell_names },
-	{ W_DEVICE, 7, LIST, "ENGINES", "engine", cell_names },
-	{ W_DEVICE, 7, LIST, "REGIONS", "memory", cell_names },
+	{ W_DEVICE, 5, LIST, CELL_MEMBER, "DEV", "dev" },
+	{ W_DEVICE, 6, LIST, CELL_MEMBER, "DRIVER", "driver" },
+	{ W_DEVICE, 4, LIST, CELL_MEMBER, "PDEV", "pdev" },
+	{ W_DEVICE, 6, LIST, CELL_MEMBER, "STATE", "state" },
+	{ W_DEVICE, 5, LIST, CELL_NAMES, "NODES", "nodes" },
+	{ W_DEVICE, 7, LIST, CELL_NAMES, "ENGINES", "engine" },
+	{ W_DEVICE, 7, LIST, CELL_NAMES, "REGIONS", "memory" },
 #if HAS(names)
-	{ W_DEVICE, 4, LIST, "NAME", "name", cell_member },
+	{ W_DEVICE, 4, LIST, CELL_MEMBER, "NAME", "name" },
 #endif
-	{ W_DEVICE, 0, LIST, "MISSING", NULL, cell_missing },
+	{ W_DEVICE, 0, LIST, CELL_MISSING, "MISSING", NULL },
 
-	{ W_FDINFO, 4, 0, "FILE", "file", cell_member },
-	{ GPUS, 5, 0, "DEV", "dev", cell_member },
-	{ W_DEVICE, 6, OPTIONAL, "DRIVER", "driver", cell_member },
-	{ W_FDINFO, 6, 0, "DRIVER", "driver", cell_member },
-	{ W_FDINFO, 6, RIGHT, "CLIENT", "client", cell_member },
-	{ W_CLIENT | W_PROCESS, 7, RIGHT, "PID", "pid", cell_member },
+	{ W_FDINFO, 4, 0, CELL_MEMBER, "FILE", "file" },
+	{ GPUS, 5, 0, CELL_MEMBER, "DEV", "dev" },
+	{ W_DEVICE, 6, OPTIONAL, CELL_MEMBER, "DRIVER", "driver" },
+	{ W_FDINFO, 6, 0, CELL_MEMBER, "DRIVER", "driver" },
+	{ W_FDINFO, 6, RIGHT, CELL_MEMBER, "CLIENT", "client" },
+	{ W_CLIENT | W_PROCESS, 7, RIGHT, CELL_MEMBER, "PID", "pid" },
 #if HAS(procs)
-	{ W_PROCESS, 4, OPTIONAL, "USER", "user", cell_member },
+	{ W_PROCESS, 4, OPTIONAL, CELL_MEMBER, "USER", "user" },
 #endif
-	{ W_DEVICE, 6, RIGHT, "BUSY", "busy", cell_busy },
-	{ GPUS | W_FDINFO, 10, 0, "ENGINES", "engine", cell_engines },
-	{ W_DEVICE | W_PROCESS, 4, RIGHT | OPTIONAL, "MEM", "used", cell_used },
-	{ W_CLIENT | W_CGROUP | W_FDINFO, 4, RIGHT, "MEM", "used", cell_used },
-	{ W_DEVICE, 5, RIGHT | OPTIONAL, "CLOCK", "freq", cell_clock },
-	{ W_DEVICE, 4, RIGHT | OPTIONAL, "TEMP", "temp", cell_group },
-	{ W_DEVICE, 5, RIGHT | OPTIONAL, "POWER", "power", cell_group },
-	{ W_DEVICE, 7, RIGHT | OPTIONAL, "CLIENTS", "clients", cell_member },
-	{ W_CGROUP, 7, RIGHT, "CLIENTS", "clients", cell_member },
+	{ W_DEVICE, 6, RIGHT, CELL_BUSY, "BUSY", "busy" },
+	{ GPUS | W_FDINFO, 10, 0, CELL_ENGINES, "ENGINES", "engine" },
+	{ W_DEVICE | W_PROCESS, 4, RIGHT | OPTIONAL, CELL_USED, "MEM", "used" },
+	{ W_CLIENT | W_CGROUP | W_FDINFO, 4, RIGHT, CELL_USED, "MEM", "used" },
+	{ W_DEVICE, 5, RIGHT | OPTIONAL, CELL_CLOCK, "CLOCK", "freq" },
+	{ W_DEVICE, 4, RIGHT | OPTIONAL, CELL_GROUP, "TEMP", "temp" },
+	{ W_DEVICE, 5, RIGHT | OPTIONAL, CELL_GROUP, "POWER", "power" },
+	{ W_DEVICE, 7, RIGHT | OPTIONAL, CELL_MEMBER, "CLIENTS", "clients" },
+	{ W_CGROUP, 7, RIGHT, CELL_MEMBER, "CLIENTS", "clients" },
 #if HAS(procs)
-	{ W_PROCESS, 4, RIGHT | OPTIONAL, "CPU", "cpu", cell_member },
-	{ W_PROCESS, 4, RIGHT | OPTIONAL, "RSS", "rss", cell_member },
-	{ W_PROCESS, 7, 0, "COMMAND", "comm", cell_member },
+	{ W_PROCESS, 4, RIGHT | OPTIONAL, CELL_MEMBER, "CPU", "cpu" },
+	{ W_PROCESS, 4, RIGHT | OPTIONAL, CELL_MEMBER, "RSS", "rss" },
+	{ W_PROCESS, 7, 0, CELL_MEMBER, "COMMAND", "comm" },
 #endif
-	{ W_CLIENT, 4, 0, "COMM", "comm", cell_member },
-	{ W_CGROUP, 6, 0, "CGROUP", "cgroup", cell_member },
+	{ W_CLIENT, 4, 0, CELL_MEMBER, "COMM", "comm" },
+	{ W_CGROUP, 6, 0, CELL_MEMBER, "CGROUP", "cgroup" },
 
 #if HAS(stat)
-	{ W_EVENT, 5, SITES, "WHERE", NULL, cell_site },
-	{ W_EVENT, 20, 0, "EVENT", "event", cell_member },
-	{ W_EVENT, 12, RIGHT, "VALUE", NULL, cell_count },
-	{ W_EVENT, 4, 0, "UNIT", NULL, cell_unit },
-	{ W_EVENT, 4, RIGHT | REPEATS, "+-", "deviation", cell_member },
-	{ W_EVENT, 4, RIGHT | SETS, "RUNS", "runs", cell_member },
-	{ W_EVENT, 6, RIGHT, "RUN", "running", cell_member },
-	{ W_EVENT, 6, 0, "METRIC", NULL, cell_ratio },
-	{ W_EVENT, 0, 0, "REASON", "reason", cell_text },
+	{ W_EVENT, 5, SITES, CELL_SITE, "WHERE", NULL },
+	{ W_EVENT, 20, 0, CELL_MEMBER, "EVENT", "event" },
+	{ W_EVENT, 12, RIGHT, CELL_COUNT, "VALUE", NULL },
+	{ W_EVENT, 4, 0, CELL_UNIT, "UNIT", NULL },
+	{ W_EVENT, 4, RIGHT | REPEATS, CELL_MEMBER, "+-", "deviation" },
+	{ W_EVENT, 4, RIGHT | SETS, CELL_MEMBER, "RUNS", "runs" },
+	{ W_EVENT, 6, RIGHT, CELL_MEMBER, "RUN", "running" },
+	{ W_EVENT, 6, 0, CELL_RATIO, "METRIC", NULL },
+	{ W_EVENT, 0, 0, CELL_TEXT, "REASON", "reason" },
 #endif
 
 #if HAS(sample)
-	{ W_SAMPLE, 3, RIGHT, "CPU", "cpu", cell_member },
-	{ W_SAMPLE, 7, RIGHT, "TID", "tid", cell_member },
-	{ W_SAMPLE, 15, 0, "COMM", "comm", cell_member },
-	{ W_SAMPLE, 10, 0, "EVENT", "event", cell_member },
-	{ W_SAMPLE, 9, RIGHT, "PERIOD", "period", cell_member },
-	{ W_SAMPLE, 6, 0, "MODE", "mode", cell_member },
-	{ W_SAMPLE, 18, 0, "IP", "ip", cell_member },
-	{ W_SAMPLE, 0, 0, "SYMBOL", NULL, cell_symbol },
+	{ W_SAMPLE, 3, RIGHT, CELL_MEMBER, "CPU", "cpu" },
+	{ W_SAMPLE, 7, RIGHT, CELL_MEMBER, "TID", "tid" },
+	{ W_SAMPLE, 15, 0, CELL_MEMBER, "COMM", "comm" },
+	{ W_SAMPLE, 10, 0, CELL_MEMBER, "EVENT", "event" },
+	{ W_SAMPLE, 9, RIGHT, CELL_MEMBER, "PERIOD", "period" },
+	{ W_SAMPLE, 6, 0, CELL_MEMBER, "MODE", "mode" },
+	{ W_SAMPLE, 18, 0, CELL_MEMBER, "IP", "ip" },
+	{ W_SAMPLE, 0, 0, CELL_SYMBOL, "SYMBOL", NULL },
 #endif
 
 #if HAS(oa)
-	{ W_OA, 5, RIGHT | REPORTS | CONTEXTS, "INDEX", "index", cell_member },
-	{ W_OA, 14, REPORTS, "REASON", "reason", cell_text },
-	{ W_OA, 5, RIGHT | CONTEXTS, "CTX", "ctx", cell_member },
-	{ W_OA, 10, RIGHT, "DT", "dt", cell_dt },
-	{ W_OA, 10, RIGHT, "TICKS", "ticks", cell_member },
-	{ W_OA, 7, RIGHT, "FREQ", "freq", cell_member },
-	{ W_OA, 4, RIGHT, "LOST", "lost", cell_member },
+	{ W_OA, 5, RIGHT | REPORTS | CONTEXTS, CELL_MEMBER, "INDEX", "index" },
+	{ W_OA, 14, REPORTS, CELL_TEXT, "REASON", "reason" },
+	{ W_OA, 5, RIGHT | CONTEXTS, CELL_MEMBER, "CTX", "ctx" },
+	{ W_OA, 10, RIGHT, CELL_DT, "DT", "dt" },
+	{ W_OA, 10, RIGHT, CELL_MEMBER, "TICKS", "ticks" },
+	{ W_OA, 7, RIGHT, CELL_MEMBER, "FREQ", "freq" },
+	{ W_OA, 4, RIGHT, CELL_MEMBER, "LOST", "lost" },
 
-	{ W_STALL, 10, 0, "IP", "ip", cell_member },
-	{ W_STALL, 7, RIGHT, "ALL", "all", cell_member },
-	{ W_STALL, 6, RIGHT, "ACTIVE", "active", cell_member },
-	{ W_STALL, 3, RIGHT, "TDR", "tdr", cell_member },
-	{ W_STALL, 5, RIGHT, "OTHER", "other", cell_member },
-	{ W_STALL, 7, RIGHT, "CONTROL", "control", cell_member },
-	{ W_STALL, 4, RIGHT, "PIPE", "pipestall", cell_member },
-	{ W_STALL, 6, RIGHT, "SEND", "send", cell_member },
-	{ W_STALL, 4, RIGHT, "DIST", "dist_acc", cell_member },
-	{ W_STALL, 6, RIGHT, "SBID", "sbid", cell_member },
-	{ W_STALL, 4, RIGHT, "SYNC", "sync", cell_member },
-	{ W_STALL, 5, RIGHT, "FETCH", "inst_fetch", cell_member },
-	{ W_STALL, 4, RIGHT, "LOST", "lost", cell_member },
+	{ W_STALL, 10, 0, CELL_MEMBER, "IP", "ip" },
+	{ W_STALL, 7, RIGHT, CELL_MEMBER, "ALL", "all" },
+	{ W_STALL, 6, RIGHT, CELL_MEMBER, "ACTIVE", "active" },
+	{ W_STALL, 3, RIGHT, CELL_MEMBER, "TDR", "tdr" },
+	{ W_STALL, 5, RIGHT, CELL_MEMBER, "OTHER", "other" },
+	{ W_STALL, 7, RIGHT, CELL_MEMBER, "CONTROL", "control" },
+	{ W_STALL, 4, RIGHT, CELL_MEMBER, "PIPE", "pipestall" },
+	{ W_STALL, 6, RIGHT, CELL_MEMBER, "SEND", "send" },
+	{ W_STALL, 4, RIGHT, CELL_MEMBER, "DIST", "dist_acc" },
+	{ W_STALL, 6, RIGHT, CELL_MEMBER, "SBID", "sbid" },
+	{ W_STALL, 4, RIGHT, CELL_MEMBER, "SYNC", "sync" },
+	{ W_STALL, 5, RIGHT, CELL_MEMBER, "FETCH", "inst_fetch" },
+	{ W_STALL, 4, RIGHT, CELL_MEMBER, "LOST", "lost" },
 #endif
 
 #if HAS(named)
-	{ W_COUNTER, 5, RIGHT | LIST, "INDEX", "index", cell_member },
-	{ W_COUNTER, 6, LIST, "VENDOR", "vendor", cell_member },
-	{ W_COUNTER, 4, LIST, "UNIT", NULL, cell_unit_or_dash },
-	{ W_COUNTER, 3, RIGHT | LIST, "MIN", "min", cell_member },
-	{ W_COUNTER, 3, RIGHT | LIST, "MAX", "max", cell_member },
-	{ W_COUNTER, 5, RIGHT | LIST, "SCALE", "scale", cell_member },
-	{ W_COUNTER, 4, LIST, "NAME", NULL, cell_name },
-	{ W_COUNTER, 0, LIST, "DESCRIPTION", "description", cell_member },
+	{ W_COUNTER, 5, RIGHT | LIST, CELL_MEMBER, "INDEX", "index" },
+	{ W_COUNTER, 6, LIST, CELL_MEMBER, "VENDOR", "vendor" },
+	{ W_COUNTER, 4, LIST, CELL_UNIT_OR_DASH, "UNIT", NULL },
+	{ W_COUNTER, 3, RIGHT | LIST, CELL_MEMBER, "MIN", "min" },
+	{ W_COUNTER, 3, RIGHT | LIST, CELL_MEMBER, "MAX", "max" },
+	{ W_COUNTER, 5, RIGHT | LIST, CELL_MEMBER, "SCALE", "scale" },
+	{ W_COUNTER, 4, LIST, CELL_NAME, "NAME", NULL },
+	{ W_COUNTER, 0, LIST, CELL_MEMBER, "DESCRIPTION", "description" },
 
-	{ W_COUNTER, 20, 0, "NAME", NULL, cell_name },
-	{ W_COUNTER, 12, RIGHT, "VALUE", NULL, cell_value },
-	{ W_COUNTER, 4, 0, "UNIT", NULL, cell_unit },
+	{ W_COUNTER, 20, 0, CELL_NAME, "NAME", NULL },
+	{ W_COUNTER, 12, RIGHT, CELL_VALUE, "VALUE", NULL },
+	{ W_COUNTER, 4, 0, CELL_UNIT, "UNIT", NULL },
 #endif
 
 #if HAS(sample)
-	{ W_PROFILE, 6, RIGHT, "SHARE", "percent", cell_member },
-	{ W_PROFILE, 7, RIGHT, "SAMPLES", "samples", cell_member },
-	{ W_PROFILE, 6, 0, "BY", "by", cell_member },
-	{ W_PROFILE, 24, 0, "NAME", NULL, cell_name },
-	{ W_PROFILE, 0, 0, "MODULE", "module", cell_member },
+	{ W_PROFILE, 6, RIGHT, CELL_MEMBER, "SHARE", "percent" },
+	{ W_PROFILE, 7, RIGHT, CELL_MEMBER, "SAMPLES", "samples" },
+	{ W_PROFILE, 6, 0, CELL_MEMBER, "BY", "by" },
+	{ W_PROFILE, 24, 0, CELL_NAME, "NAME", NULL },
+	{ W_PROFILE, 0, 0, CELL_MEMBER, "MODULE", "module" },
 
-	{ W_LATENCY | W_SYSCALL, 7, RIGHT, "COUNT", "count", cell_member },
-	{ W_SYSCALL, 6, RIGHT, "ERRORS", "errors", cell_member },
-	{ W_LATENCY | W_SYSCALL, 6, RIGHT, "TOTAL", "total", cell_interval },
-	{ W_LATENCY | W_SYSCALL, 6, RIGHT, "MEAN", "mean", cell_interval },
-	{ W_LATENCY | W_SYSCALL, 6, RIGHT, "MAX", "max", cell_interval },
-	{ W_LATENCY, 7, RIGHT, "TID", "tid", cell_member },
-	{ W_LATENCY, 0, 0, "COMM", "comm", cell_member },
-	{ W_SYSCALL, 0, 0, "CALL", NULL, cell_call },
+	{ W_LATENCY | W_SYSCALL, 7, RIGHT, CELL_MEMBER, "COUNT", "count" },
+	{ W_SYSCALL, 6, RIGHT, CELL_MEMBER, "ERRORS", "errors" },
+	{ W_LATENCY | W_SYSCALL, 6, RIGHT, CELL_INTERVAL, "TOTAL", "total" },
+	{ W_LATENCY | W_SYSCALL, 6, RIGHT, CELL_INTERVAL, "MEAN", "mean" },
+	{ W_LATENCY | W_SYSCALL, 6, RIGHT, CELL_INTERVAL, "MAX", "max" },
+	{ W_LATENCY, 7, RIGHT, CELL_MEMBER, "TID", "tid" },
+	{ W_LATENCY, 0, 0, CELL_MEMBER, "COMM", "comm" },
+	{ W_SYSCALL, 0, 0, CELL_CALL, "CALL", NULL },
 #endif
 
 #if HAS(doctor)
-	{ W_SOURCE, 6, 0, "STATUS", "status", cell_text },
-	{ W_SOURCE, 20, 0, "SOURCE", "source", cell_text },
-	{ W_SOURCE, 28, 0, "DETAIL", "detail", cell_text },
-	{ W_SOURCE, 0, 0, "REMEDY", "remedy", cell_text },
+	{ W_SOURCE, 6, 0, CELL_TEXT, "STATUS", "status" },
+	{ W_SOURCE, 20, 0, CELL_TEXT, "SOURCE", "source" },
+	{ W_SOURCE, 28, 0, CELL_TEXT, "DETAIL", "detail" },
+	{ W_SOURCE, 0, 0, CELL_TEXT, "REMEDY", "remedy" },
 #endif
 };
 
@@ -1433,14 +1456,13 @@ static size_t line_cell(struct buf *b, const struct out *o, const struct record 
 		return b->n - from;
 	}
 	if (predefined)
-		predefined->put(b, r,
-				(struct cellargs){ predefined->field, width,
-						   HAS(stat) && o->grouped, cell_known(c, r) });
+		cell_functions[predefined->cell](b, r, (struct cellargs){ predefined->field, width,
+					HAS(stat) && o->grouped, cell_known(c, r) });
 	else if (!o->inner && !o->npatterns && is_time(c->col) && (v = summary_before(r, i)))
 		put_str(b, v->s);
 	else
 		put_field(b, o, r, i, ',', put_cell);
-	if (predefined && predefined->put == cell_engines)
+	if (predefined && predefined->cell == CELL_ENGINES)
 		return engines.width - 1;
 	/* the value is an empty text: write "-", so that the cell is not empty */
 	if (!predefined && b->n == from)
@@ -1683,7 +1705,7 @@ static struct buf cell_buf(void)
 
 static bool is_engines(const struct cell *c)
 {
-	return c->predefined && c->predefined->put == cell_engines;
+	return c->predefined && c->predefined->cell == CELL_ENGINES;
 }
 
 static void raise_width(u16 *width, size_t w)
@@ -2810,7 +2832,7 @@ size_t out_default_fields(const struct out *o, struct str words[MAX_WORDS], u32 
 	for (const struct line_column *l = line_columns;
 	     l < line_columns + LEN(line_columns) && n < MAX_WORDS; l++)
 		if (line && l->kinds & 1 << o->kind && !(l->flags & LIST) &&
-		    l->put != cell_engines)
+		    l->cell != CELL_ENGINES)
 			words[n++] = str_z(l->field);
 	for (size_t i = 0; i < LEN(line_fields) && n < MAX_WORDS; i++)
 		words[n++] = line_fields[i];

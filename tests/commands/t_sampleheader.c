@@ -149,9 +149,9 @@ static void t_nothing(void)
 	      "PD_CLOCK_DATA: the clock is CLOCK_MONOTONIC");
 	check(str_len(feature(PD_CLOCKID)) == 8 && str_len(feature(PD_HOSTNAME)) && str_len(feature(PD_ARCH)) &&
 	      str_len(feature(PD_OSRELEASE)), "PD_CLOCKID and the features from uname are written");
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < 8; i++)
 		check_left_out((u8[]){ PD_CPUDESC, PD_CPUID, PD_TOTAL_MEM, PD_CPU_TOPOLOGY, PD_NUMA_TOPOLOGY,
-				       PD_PMU_MAPPINGS }[i]);
+				       PD_PMU_MAPPINGS, PD_CPU_PMU_CAPS, PD_PMU_CAPS }[i]);
 }
 
 /* Three CPUs may exist; CPU 1 is offline and has no folder. */
@@ -177,6 +177,10 @@ static void t_x86(void)
 	put(in_folder("x86/sys/devices/system/node/node0/cpulist"), "0-2\n");
 	put(in_folder("x86/sys/bus/event_source/devices/odd/type"), "17\n");
 	put(in_folder("x86/sys/bus/event_source/devices/broken/type"), "x\n");
+	put(in_folder("x86/sys/bus/event_source/devices/odd/caps/mtc"), "1\n");
+	put(in_folder("x86/sys/bus/event_source/devices/cpu/type"), "4\n");
+	put(in_folder("x86/sys/bus/event_source/devices/cpu/caps/branches"), "32\n");
+	put_folder(in_folder("x86/sys/bus/event_source/devices/broken/caps"));
 	make(sizeof(bytes));
 	check_string(PD_CPUDESC, "Odd CPU @ 2 GHz");
 	check_string(PD_CPUID, "GenuineOdd,6,85,7");
@@ -201,8 +205,15 @@ static void t_x86(void)
 	check(take(&s, 4) == 2 && take(&s, 8) == 0 && take(&s, 8) == 0 && !strcmp(text(&s), "") && s.p == s.e,
 	      "PD_NUMA_TOPOLOGY: node 2 has no files, all is 0");
 	s = feature(PD_PMU_MAPPINGS);
-	check(take(&s, 4) == 1 && take(&s, 4) == 17 && !strcmp(text(&s), "odd") && s.p == s.e,
+	check(take(&s, 4) == 2 && str_len(s) == 2 * (4 + 4 + 64),
 	      "PD_PMU_MAPPINGS: a PMU with an invalid type is left out");
+	s = feature(PD_CPU_PMU_CAPS);
+	check(take(&s, 4) == 1 && !strcmp(text(&s), "branches") && !strcmp(text(&s), "32") && s.p == s.e,
+	      "PD_CPU_PMU_CAPS: the capabilities of the CPU's PMU");
+	s = feature(PD_PMU_CAPS);
+	check(take(&s, 4) == 1 && take(&s, 4) == 1 && !strcmp(text(&s), "mtc") && !strcmp(text(&s), "1") &&
+	      !strcmp(text(&s), "odd") && s.p == s.e,
+	      "PD_PMU_CAPS: the capabilities of each other PMU that has any");
 }
 
 static void t_arm(void)
@@ -247,7 +258,7 @@ static void t_no_room(void)
 	size_t wrong = 0;
 
 	roots_new("x86");
-	for (size_t cap = 0; cap < 4000; cap += 7) {
+	for (size_t cap = 0; cap < 6000; cap += 7) {
 		make(cap);
 		for (size_t i = 0; i < nmade; i++)
 			wrong += made[i].bytes.e > bytes + cap || (str_len(made[i].bytes) & 3) != 0;

@@ -21,7 +21,7 @@ from samplelib import build, has_perf, here, main, perf_script, perfdata, test, 
 
 NAMES = {2: "BUILD_ID", 3: "HOSTNAME", 4: "OSRELEASE", 5: "VERSION", 6: "ARCH", 7: "NRCPUS", 8: "CPUDESC", 9: "CPUID",
          10: "TOTAL_MEM", 11: "CMDLINE", 12: "EVENT_DESC", 13: "CPU_TOPOLOGY", 14: "NUMA_TOPOLOGY", 16: "PMU_MAPPINGS",
-         17: "GROUP_DESC", 21: "SAMPLE_TIME", 23: "CLOCKID", 29: "CLOCK_DATA"}
+         17: "GROUP_DESC", 21: "SAMPLE_TIME", 23: "CLOCKID", 28: "CPU_PMU_CAPS", 29: "CLOCK_DATA", 31: "PMU_CAPS"}
 MISC_BUILD_ID = 1 << 14
 
 
@@ -60,6 +60,10 @@ def topology(r, cpus):
     return cores, threads, ids, dies, [r.num("i") for _ in range(cpus)] if dies else []
 
 
+def pairs(r):
+    return [(r.string(), r.string()) for _ in range(r.num())]
+
+
 def event_desc(r, _cpus):
     n, size = r.num(), r.num()
     got = []
@@ -87,7 +91,8 @@ BODIES = {
     "PMU_MAPPINGS": lambda r, _: [(r.num(), r.string()) for _ in range(r.num())],
     "GROUP_DESC": lambda r, _: [(r.string(), r.num(), r.num()) for _ in range(r.num())],
     "SAMPLE_TIME": lambda r, _: (r.num("Q"), r.num("Q")), "CLOCKID": lambda r, _: r.num("Q"),
-    "CLOCK_DATA": lambda r, _: (r.num(), r.num(), r.num("Q"), r.num("Q")),
+    "CLOCK_DATA": lambda r, _: (r.num(), r.num(), r.num("Q"), r.num("Q")), "CPU_PMU_CAPS": lambda r, _: pairs(r),
+    "PMU_CAPS": lambda r, _: [(pairs(r), r.string()) for _ in range(r.num())],
 }
 
 
@@ -198,8 +203,9 @@ def samples_with_time(f):
     return [(at, b) for t, _misc, b in f.records if t == 9]
 
 
-# Features that depend on the run: fields of tracepoints, build IDs of old kernels, groups of events.
-OF_SOME_RUNS = {"TRACING_DATA", "BUILD_ID", "GROUP_DESC"}
+# Features that depend on the run: fields of tracepoints, build IDs of old kernels, groups of events; or on the
+# machine: capabilities of PMUs.
+OF_SOME_RUNS = {"TRACING_DATA", "BUILD_ID", "GROUP_DESC", "CPU_PMU_CAPS", "PMU_CAPS"}
 
 
 @test("headers: perf report --header misses no feature that gpustat writes, and prints each")
@@ -216,6 +222,23 @@ def _(m):
         check(re.search(f"(?m)^# {key} ?:", text), f"{key}: {text}")
 
 
+@test("headers: the capabilities of PMUs, as perf shows them")
+def _(m):
+    for name, number, caps in (("cpu", 4, {"branches": 32, "pmu_name": "odd"}), ("pt", 8, {"mtc": 1}), ("plain", 9, {})):
+        folder = f"sys/bus/event_source/devices/{name}"
+        m.write(f"{folder}/type", f"{number}\n")
+        for cap, value in caps.items():
+            m.write(f"{folder}/caps/{cap}", f"{value}\n")
+    path = m.path("perf.data")
+    perfdata(["--sys", m.path("sys"), "-F", "1000", "-e", "cpu-clock"], [work(), "burn", "50"], path)
+    had = File(path).features
+    eq((sorted(had["CPU_PMU_CAPS"]), had["PMU_CAPS"]), ([("branches", "32"), ("pmu_name", "odd")], [([("mtc", "1")], "pt")]), "capabilities")
+    has_perf()
+    text = "\n".join(perf_header(path))
+    for line in ("# cpu pmu capabilities: .*branches=32", "# cpu pmu capabilities: .*pmu_name=odd", "# pt pmu capabilities: mtc=1"):
+        check(re.search(f"(?m)^{line}", text), f"{line}: {text}")
+
+
 @test("headers: perf shows the same machine as for a file of perf record")
 def _(m):
     has_perf()
@@ -226,7 +249,7 @@ def _(m):
     if r.returncode < 0:
         raise Skip(f"perf does not run here: signal {-r.returncode} ended perf record")
     eq(r.returncode, 0, f"perf record: {r.stderr}")
-    same = r"# (hostname|os release|arch|nrcpus|cpudesc|cpuid|total memory|sibling|CPU \d|node\d cpu list|pmu mappings)"
+    same = r"# (hostname|os release|arch|nrcpus|cpudesc|cpuid|total memory|sibling|CPU \d|node\d cpu list|pmu mappings|\S+ pmu capabilities)"
     lines = [[x for x in perf_header(p, "-I") if re.match(same, x)] for p in (path, theirs)]
     eq(sorted(lines[0]), sorted(lines[1]), "lines of the header")
     check(len(lines[0]) >= 8, f"{lines[0]}")
