@@ -744,7 +744,8 @@ static void check_decrease(struct entity *e, struct counter *c)
 /* Stores v, read at the time t, as the value of the counter with quantity desc and instance inst of
  * the entity e. If the counter already has a value in this reading, `stays` (PUT_*) selects which
  * of the two is kept. limit: highest limit that the driver has for a sensor, 0 if none. A value
- * that is not plausible is counted and not stored. Returns false if a table is full. */
+ * that is not plausible is counted, and the counter is unknown in this reading, also if it already
+ * had a value. Returns false if a table is full. */
 static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t, u8 stays,
 			u64 limit)
 {
@@ -753,7 +754,7 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 	const struct quantity *q = &quantities[desc];
 	struct history last = { 0 };
 
-	if (c && c->flags & CF_SEEN) {
+	if (c && c->flags & (CF_SEEN | CF_UNKNOWN)) {
 		if (desc == D_THROTTLE)
 			/* a throttle reason is active if it is active for any GT of the device */
 			set_now(c, reg_now(c) | v);
@@ -763,7 +764,8 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 		 * older ones, and would split a line of counters. */
 		if (is_region(desc))
 			e->at = last_put;
-		if (stays == PUT_FIRST || (stays == PUT_WEAK && !(c->flags & CF_WEAK)))
+		if (stays == PUT_WEAK ? !(c->flags & CF_WEAK) :
+		    stays == PUT_FIRST && c->flags & CF_SEEN)
 			return true;
 	}
 	/* Most values belong to clients: counters of engines, which have no range of plausible
@@ -772,7 +774,8 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 	    !is_plausible(q->range, v, limit)) {
 		device_implausible(e, desc, c ? c->inst : 0, v);
 		if (c)
-			set_flags(c, (c->flags & (u8)~CF_SEEN) | CF_UNKNOWN);
+			set_flags(c, (c->flags & (u8)~(CF_WEAK | (is_persistent(desc) ? 0 : CF_SEEN))) |
+				  CF_UNKNOWN | (stays == PUT_WEAK ? CF_WEAK : 0));
 		return true;
 	}
 	if (q->range == RG_LOAD && v > FULL_LOAD)
@@ -1187,8 +1190,8 @@ static void add_resident(struct resident *sum, const struct entity *e, u32 line,
 
 /* Computes the memory that an entity uses, in bytes: the driver's own count, otherwise the resident
  * video memory, otherwise the resident main memory. If video memory is a part of main memory (apu),
- * it is the sum of both. Returns false if the memory is unknown this time, or, with 0 in *v, if the
- * entity has no values of it. */
+ * it is the sum of both. Returns false if the memory is unknown in this reading (then *v is not 0),
+ * or if the entity has no values of its memory (*v is 0). */
 bool entity_used(const struct entity *e, bool apu, u64 *v)
 {
 	struct resident sum = { 0 };
@@ -1196,13 +1199,15 @@ bool entity_used(const struct entity *e, bool apu, u64 *v)
 
 	if (reg_find(e, D_VRAM_USED, 0)) {
 		bool shares = apu && reg_find(e, D_GTT_USED, 0);
+		u64 vram;
 
 		/* If the driver's own value could not be read this time, the memory in use is
 		 * unknown. */
 		*v = UINT64_MAX;
-		if (!reg_get(e, D_VRAM_USED, 0, v) || (shares && !reg_get(e, D_GTT_USED, 0, &gtt)))
+		if (!reg_get(e, D_VRAM_USED, 0, &vram) ||
+		    (shares && !reg_get(e, D_GTT_USED, 0, &gtt)))
 			return false;
-		*v += gtt;
+		*v = vram + gtt;
 		return is_plausible(RG_BYTES, *v, 0);
 	}
 	for (u32 line = e->first; line != NONE; line = reg.lines[line].next)

@@ -440,7 +440,8 @@ const char *scan_dec(struct str s, unsigned point, u64 *v)
 }
 
 /* Parses an integer followed by one of the unit words and nothing else. *v is the number multiplied
- * by the factor of its unit. If it exceeds 64 bits, *v is UINT64_MAX, and the result is false. */
+ * by the factor of its unit. If this product exceeds 64 bits, *v is UINT64_MAX and the result is
+ * false; otherwise, if the result is false, *v is not changed. */
 static bool scan_unit(struct str s, const struct unitword *words, size_t n, u64 *v)
 {
 	u64 x = 0;
@@ -1143,7 +1144,8 @@ static u8 fd_value(const struct fdkey *k, struct str text, u64 *n)
 			return FD_NONE;
 		break;
 	case C_SIZE:
-		/* a size of more than 64 bits is no malformed line, but not plausible */
+		/* A number of KiB or more that exceeds 64 bits in bytes is not malformed: the size
+		 * is UINT64_MAX, which is not plausible. *n was 0 before. */
 		ok = scan_unit(text, size_units, LEN(size_units), n) || *n == UINT64_MAX;
 		break;
 	case C_FREQ:

@@ -66,7 +66,7 @@ static struct run *run_of_device(u32 device)
 	if (x->e.used)
 		return x;
 	x->e.used = true;
-	x->e.kind = K_RUN;
+	x->e.kind = x->first.kind = x->level.kind = K_RUN;
 	x->device = device;
 	reg_begin(&x->e, command.begun);
 	return x;

@@ -36,14 +36,14 @@ static struct {
 	/* number that repeats_forget() increases; a text or profile rows that were stored with an
 	 * earlier number are invalid */
 	u32 run;
-	/* the last time that time_text() wrote: its second, its text and the length of this text */
+	/* the last time that time_text() wrote: its second, its text and the length of this text;
+	 * 0: it has written none */
 	u64 second;
 	char time[DIGITS + FILL_BEHIND];
 	size_t time_n;
 	struct table table;
 } repeats = {
 	.run = 1,
-	.second = UINT64_MAX,
 	.table = TABLE_ROW(repeats.rows, REPEATS, 16, "samples that are repeated"),
 };
 
@@ -155,7 +155,7 @@ static void time_text(i64 time_us)
 	u64 second = (u64)time_us / million;
 	char *e = repeats.time + repeats.time_n;
 
-	if (second == repeats.second)
+	if (repeats.time_n && second == repeats.second)
 		fill_digits(e - 6, e, (u64)time_us - million * second);
 	else
 		repeats.time_n = time_put(repeats.time, time_us);

@@ -137,7 +137,7 @@ void say_implausible(void)
 	put_z(&b, ": ");
 	put_z(&b, ranges[i->range].what);
 	put_c(&b, ' ');
-	if (i->range == RG_BYTES) /* fdinfo and dmem have unsigned sizes */
+	if (i->range == RG_BYTES) /* the kernel prints sizes as unsigned numbers */
 		put_u64(&b, (u64)i->v);
 	else
 		put_i64(&b, i->v);

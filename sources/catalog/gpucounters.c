@@ -308,8 +308,8 @@ static bool read_driver(const struct gpucounter *c, const struct device *unused,
 	return found;
 }
 
-/* Computes the memory that all GPUs use. It is unknown if that of one GPU is unknown. A GPU without
- * values of memory, or one that is suspended, is left out. */
+/* Computes the memory that all GPUs use. It is unknown if that of one GPU that is awake is unknown.
+ * A GPU without values of its memory is left out. */
 static bool read_memory(const struct gpucounter *c, const struct device *unused, u64 *v)
 {
 	bool found = false, known;

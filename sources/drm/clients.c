@@ -67,9 +67,9 @@ void fdinfo_put(struct client *c, struct str text, const struct fdhead *h, i64 t
 			put_str(&other, l.text);
 			put_c(&other, '\n');
 		} else if (l.key < LEN(fd_descs) && fd_descs[l.key]) {
-			/* If an fdinfo key is repeated, its last line is stored. drm-memory-X is an
-			 * old spelling of drm-resident-X: it is ignored if the driver prints
-			 * both. */
+			/* If an fdinfo key is repeated, its last line counts, also if that is not
+			 * plausible. drm-memory-X is an old spelling of drm-resident-X: it is
+			 * ignored if the driver prints both. */
 			reg_put_as(&c->e, (u8)(fd_descs[l.key] - 1), l.name, l.n, t,
 				   l.key == FD_MEMORY ? PUT_WEAK : PUT_LAST);
 		}

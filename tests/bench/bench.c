@@ -9,9 +9,9 @@
  *	bench spin SECONDS	uses this amount of CPU time
  *	bench window SECONDS HZ COMMAND
  *		starts a busy process on the last CPU and COMMAND with its PID as the last argument on
- *		another one, and waits until that uses less than 5 % of a CPU for 3 s and a ring buffer of
- *		512 KiB was filled once. Then prints COMMAND's CPU time in ns, divided by the samples of HZ
- *		of the CPU time of the busy process, both within SECONDS
+ *		another one, and waits, at most 90 s, until that uses less than 5 % of a CPU for 3 s and a
+ *		ring buffer of 512 KiB was filled once. Then prints COMMAND's CPU time in ns, divided by the
+ *		samples of HZ of the CPU time of the busy process, both within SECONDS
  *	bench read FILE		reads a file in blocks of 1 MiB and ignores the data
  *
  * A COMMAND is one argument, split at blanks. Its stdout is /dev/null, its stderr is ours. */
@@ -254,12 +254,13 @@ static void cpu_times(const clockid_t *clocks, int64_t *ns)
 
 static int window(const char *seconds, const char *hz, struct command *c)
 {
-	/* samples of 40 bytes, a few more than fill the ring: its first pass is no steady state,
-	 * because each page is touched for the first time */
+	/* number of samples of 40 bytes, a few more than fill the ring: the window begins when each
+	 * page of the ring was touched once, because that costs more the first time */
 	const double ring_samples = 14000;
+	int64_t quiet_since = 0;
 	char last[24], pid[24];
 	clockid_t clocks[2];
-	int64_t from[2], to[2];
+	int64_t from[2], to[2] = { 0 };
 	pid_t busy, sampler;
 	int status;
 
@@ -275,11 +276,14 @@ static int window(const char *seconds, const char *hz, struct command *c)
 	if (clock_getcpuclockid(busy, &clocks[0]) || clock_getcpuclockid(sampler, &clocks[1]))
 		die("clock_getcpuclockid");
 	/* on a busy machine it takes seconds to start */
-	for (int i = 0, quiet = 0; i < 30 && (quiet < 3 || i * strtod(hz, NULL) < ring_samples); i++) {
+	for (int i = 0, quiet = 0; quiet < 3 || (double)(to[0] - quiet_since) / 1e9 * strtod(hz, NULL) < ring_samples; i++) {
 		cpu_times(clocks, from);
 		sleep(1);
 		cpu_times(clocks, to);
 		quiet = to[1] - from[1] < 50000000 ? quiet + 1 : 0;
+		quiet_since = quiet > 1 ? quiet_since : to[0];
+		if (i == 90)
+			die("no quiet window, or too few samples to fill a ring buffer");
 	}
 	memcpy(from, to, sizeof(from));
 	sleep((unsigned)strtoul(seconds, NULL, 10));

@@ -185,6 +185,12 @@ static void t_memory(void)
 	two->apu = false;
 	reg_begin(&two->e, 2000);
 	check(!read_memory(NULL, NULL, &v), "the used memory is unknown if that of one GPU is");
+	two->apu = true;
+	reg_begin(&two->e, 3000);
+	reg_put(&two->e, D_VRAM_USED, LIT(""), 0, 3000);
+	check(!read_memory(NULL, NULL, &v), "it is unknown if the main memory of an APU is");
+	two->apu = false;
+	reg_begin(&two->e, 4000);
 	two->awake = false;
 	check(read_memory(NULL, NULL, &v) && v == most - 5, "a suspended GPU is left out");
 	two->awake = true;

@@ -299,6 +299,7 @@ static void two_regions(void)
 static void t_memory(void)
 {
 	static const u64 sizes[] = { 100, 900, 300 };
+	u32 implausible;
 
 	clear();
 	fake.fill = one_client;
@@ -314,10 +315,14 @@ static void t_memory(void)
 	resident = 100;
 	take(S);
 	resident = UINT64_MAX;
+	implausible = registry.implausible.total;
 	take(S);
 	end();
 	check(command.runs[1].used == 100 && total(D_RESIDENT, "system0") == 7000,
 	      "memory: with an unknown size, the used memory is not that of the other region");
+	check(registry.implausible.total == implausible + 1 && !command.runs[2].e.used &&
+	      strcmp(registry.implausible.where, "card0 vram0") == 0,
+	      "memory: the size is counted once, as one of the device");
 	resident = 0;
 }
 

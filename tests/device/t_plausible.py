@@ -225,7 +225,7 @@ def _(m):
         rewrite(m.path("proc/7/fdinfo/5"), text.replace("{}", "4 MiB"))
 
 
-@test("memory: a size of 2^64 bytes and more is unknown and counted, and so are the sums that depend on it")
+@test("memory: a size of 2^54 KiB, which exceeds 64 bits, is unknown and counted, and so are the sums that depend on it")
 def _(m):
     m.device("amdgpu", AMD)
     m.device("xe", I915, card=1, render=129)

@@ -131,6 +131,15 @@ static void t_implausible(void)
 	check_u64(value(D_RESIDENT, "vram"), 4, "the new key replaces a bad value of the old key");
 	read_text(HEAD "drm-memory-vram:\t4\ndrm-resident-vram:\t18446744073709551615\n", 5000);
 	check_u64(value(D_RESIDENT, "vram"), none, "a bad value of the new key replaces the old key's");
+	read_text(HEAD "drm-resident-vram:\t18446744073709551615\ndrm-memory-vram:\t4\n", 5000);
+	check_u64(value(D_RESIDENT, "vram"), none, "the old key does not replace a bad value of the new key");
+	read_text(HEAD "drm-resident-vram:\t3\ndrm-memory-vram:\t18446744073709551615\n", 5000);
+	check_u64(value(D_RESIDENT, "vram"), 3, "a bad value of the old key does not replace the new key's");
+	client_new();
+	read_text(HEAD "drm-engine-capacity-x:\t4\n", 6000);
+	read_text(HEAD "drm-engine-capacity-x:\t300\n", 7000);
+	read_text(HEAD, 8000);
+	check_u64(value(D_CAPACITY, "x"), 4, "a bad capacity does not replace the one of an earlier text");
 	client_new();
 	read_text(HEAD "drm-total-vram:\t18014398509481984 KiB\n", 6000);
 	zero_absent(it, Z_RESIDENT, 6000);

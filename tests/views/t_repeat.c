@@ -127,6 +127,15 @@ static void t_long(void)
 	          "the time in a text is in seconds since the boot");
 }
 
+/* Before any other time was written. */
+static void t_first_second(void)
+{
+	struct repeat *r = repeated(1);
+
+	repeat_fill_text(r, str_z("0.000001\n"), 1);
+	check_str(str_z(put(r, 0)), "0.000000\n", "the first time is in the first second of a clock");
+}
+
 static void t_times(void)
 {
 	static const struct {
@@ -146,8 +155,6 @@ static void t_times(void)
 	for (size_t i = 0; i < LEN(rows); i++)
 		check_str(str_z(put(r, rows[i].time_us)), rows[i].text,
 			  "time %zu: in the second of the time before, or in another one", i);
-	repeat_fill_text(r, str_z("0.000001\n"), 1);
-	check_str(str_z(put(r, 0)), "0.000000\n", "the first second of a clock");
 }
 
 static void t_forget(void)
@@ -181,6 +188,7 @@ static void t_sums(void)
 
 int main(void)
 {
+	t_first_second();
 	t_equal();
 	t_texts();
 	t_long();
