@@ -314,8 +314,8 @@ static bool put_nodes(struct buf *b)
 	return list_end(b, at, n);
 }
 
-/* Appends an entry for each file folder/NAME/leaf below /sys whose first line entry() accepts, and in
- * front of them the number of entries. Returns false, and appends nothing, if there are none. */
+/* Appends an entry for each file folder/NAME/leaf below /sys whose first line entry() accepts, and
+ * in front of them the number of entries. If there are none, appends nothing and returns false. */
 static bool put_each(struct buf *b, const char *folder, const char *leaf,
 		     bool (*entry)(struct buf *b, struct str name, struct str line))
 {

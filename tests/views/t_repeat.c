@@ -130,7 +130,7 @@ static void t_long(void)
 /* Before any other time was written. */
 static void t_first_second(void)
 {
-	struct repeat *r = repeated(1);
+	struct repeat *r = repeated(401);
 
 	repeat_fill_text(r, str_z("0.000001\n"), 1);
 	check_str(str_z(put(r, 0)), "0.000000\n", "the first time is in the first second of a clock");
