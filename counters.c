@@ -773,10 +773,9 @@ static bool put_reading(struct entity *e, u8 desc, struct str inst, u64 v, i64 t
 	if (q->range != RG_ANY && (q->range != RG_BYTES || v >> 32) &&
 	    !is_plausible(q->range, v, limit)) {
 		device_implausible(e, desc, c ? c->inst : 0, v);
-		if (!c)
-			return true;
-		set_flags(c, c->flags & (u8)~(is_persistent(desc) ? CF_WEAK : CF_WEAK | CF_SEEN));
-		set_flags(c, c->flags | CF_UNKNOWN | (stays == PUT_WEAK ? CF_WEAK : 0));
+		if (c && !is_persistent(desc))
+			set_flags(c, (c->flags & (u8)~(CF_SEEN | CF_WEAK)) | CF_UNKNOWN |
+				  (stays == PUT_WEAK ? CF_WEAK : 0));
 		return true;
 	}
 	if (q->range == RG_LOAD && v > FULL_LOAD)

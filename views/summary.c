@@ -46,9 +46,10 @@ static bool has_mean(const struct column *c)
 	return (c->unit != U_NONE || c->when & W_TABLE) && !(c->when & (W_ID | W_TOTAL));
 }
 
+/* The largest values that are measured are sizes of memory: 2^52 bytes. */
 static bool is_measured(const struct field *f)
 {
-	return f->v.type == V_INT && f->v.n <= INT64_MAX / (1 << 20) && has_mean(f->col);
+	return f->v.type == V_INT && f->v.n <= UINT64_C(1) << 52 && has_mean(f->col);
 }
 
 /* Returns the slot of the hash index for a field of entity e: the slot that has the field's row, or
@@ -96,6 +97,12 @@ void summary_add(const struct record *r)
 		s->max = v > s->max ? v : s->max;
 		s->sum += v;
 		s->n++;
+		/* after more than a thousand of the largest values: half of the sum, of half as many
+		 * values, has the same mean */
+		if (s->n % 2 == 0 && (s->sum > INT64_MAX / 2 || s->sum < INT64_MIN / 2)) {
+			s->sum /= 2;
+			s->n /= 2;
+		}
 	}
 }
 

@@ -308,8 +308,8 @@ static bool read_driver(const struct gpucounter *c, const struct device *unused,
 	return found;
 }
 
-/* Computes the memory that all GPUs use. It is unknown if that of one GPU that is awake is unknown.
- * A GPU without values of its memory is left out. */
+/* Computes the memory that all GPUs use. It is unknown if that of one GPU is unknown. A GPU without
+ * values of its memory is left out. */
 static bool read_memory(const struct gpucounter *c, const struct device *unused, u64 *v)
 {
 	bool found = false, known;
@@ -324,7 +324,7 @@ static bool read_memory(const struct gpucounter *c, const struct device *unused,
 		if (!d)
 			continue;
 		known = entity_used(&d->e, d->apu, &used);
-		if (!known && d->awake && used)
+		if (!known && used)
 			return false;
 		*v += known ? used : 0;
 		found |= known;

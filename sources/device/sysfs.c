@@ -1766,7 +1766,8 @@ static void sensor_sample(struct sensor *s)
 	text = str_read(file, n);
 	stores[a->format](s, text, sys_now(CLOCK_MONOTONIC));
 	if (a->flags & A_FIXED)
-		s->reads = scan_u64(str_trim(text), &s->value) != NULL;
+		s->reads = scan_u64(str_trim(text), &s->value) &&
+			   is_plausible(quantities[a->desc].range, s->value, 0);
 }
 
 static bool sensor_may_be_read(const struct sensor *s)

@@ -255,6 +255,23 @@ def _(m):
         eq(r.get("used"), used, f"used with two sizes of {size}")
 
 
+@test("memory: a size that is constant is read again if its first reading was impossible")
+def _(m):
+    m.device("amdgpu", AMD, files={"mem_info_vram_total": f"{2**63}\n", "mem_info_vram_used": "4096\n"})
+    total = m.path(f"sys/devices/pci0000:00/{AMD}/mem_info_vram_total")
+    got = [s[0] for s in m.live(steps=[None, lambda: rewrite(total, f"{2**33}\n"), lambda: rewrite(total, "5\n")], interval=1)]
+    eq([(r["vram"]["total"], r.get("implausible")) for r in got], [(None, 1), (2**33, None), (2**33, None)], "total")
+
+
+@test("memory: minimum, mean and maximum of the largest sizes")
+def _(m):
+    f = m.fd(10, 5, dump("amdgpu", 10, "drm-resident-vram:\t4096"))
+    got = m.live("-S", steps=[lambda: rewrite(f, dump("amdgpu", 10, f"drm-resident-vram:\t{2**52}")), None], interval=1)
+    last = [r for s in got for r in s][-3:]
+    eq([(r["summary"], r["memory"]["vram"]["resident"], r["used"]) for r in last],
+       [(k, 2**52, 2**52) for k in ("min", "avg", "max")], "summary")
+
+
 @test("memory: an impossible size in a device's file is unknown, is counted, and raises no alert")
 def _(m):
     m.device("amdgpu", AMD, files={"mem_info_vram_total": "8589934592\n", "mem_info_vram_used": f"{2**63}\n",

@@ -55,7 +55,7 @@ static void values_are(const struct entity *e, const struct column *c, const cha
 static void t_values(const struct column *level)
 {
 	static const i64 some[] = { 10, -5, 1, 1 };
-	const i64 large = INT64_MAX >> 20;
+	const i64 large = 1ll << 52;
 
 	check(applied(&one, level, inst_a, "min") == INT64_MIN,
 	      "without values, minimum, average and maximum are unknown");
@@ -69,9 +69,16 @@ static void t_values(const struct column *level)
 	values_are(&other, level, inst_a, -4, -3, -3); /* -7 / 2 */
 	values_are(&one, level, inst_a, -5, 1, 10);
 	summary_add(record_of(&one, level, inst_b, large));
-	values_are(&one, level, inst_b, 3, large / 2 + 2, large);
+	values_are(&one, level, inst_b, 3, (large + 3) / 2, large);
 	summary_add(record_of(&one, level, inst_b, large + 1));
-	values_are(&one, level, inst_b, 3, large / 2 + 2, large); /* the sum could overflow */
+	values_are(&one, level, inst_b, 3, (large + 3) / 2, large); /* more than any memory */
+	summary_reset();
+	for (size_t i = 0; i < 10000; i++) {
+		summary_add(record_of(&one, level, inst_a, large));
+		summary_add(record_of(&one, level, inst_b, i % 2 ? -large : -large + 2));
+	}
+	values_are(&one, level, inst_a, large, large, large); /* the sum would overflow */
+	values_are(&one, level, inst_b, -large, -large + 1, -large + 2);
 	summary_reset();
 	check(applied(&one, level, inst_a, "max") == INT64_MIN,
 	      "after a reset, minimum, average and maximum are unknown");
