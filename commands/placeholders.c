@@ -99,7 +99,7 @@ static const u64 address_fields = UINT64_C(0x1f) << 26 | UINT64_C(1) << 35 | UIN
 static void replace_stat(struct buf *b, struct str text)
 {
 	const char *open = text.p, *end = text.e;
-	struct str rest = text;
+	struct str rest = text, word;
 
 	while (open < end && *open != '(')
 		open++;
@@ -112,19 +112,15 @@ static void replace_stat(struct buf *b, struct str text)
 	}
 	put_str(b, (struct str){ text.p, open + 1 });
 	put_comm(b, (struct str){ open + 1, end - 1 });
-	rest.p = end - 1;
-	for (u32 field = 2; rest.p < rest.e; field++) {
-		const char *word = rest.p;
-
-		while (rest.p < rest.e && *rest.p != ' ' && *rest.p != '\n')
-			rest.p++;
+	rest.p = --end;
+	for (u32 field = 2; str_word(&rest, &word); field++, end = word.e) {
+		put_str(b, (struct str){ end, word.p });
 		if (field < 64 && address_fields >> field & 1)
 			put_c(b, '0');
 		else
-			put_str(b, (struct str){ word, rest.p });
-		if (rest.p < rest.e)
-			put_c(b, *rest.p++);
+			put_str(b, word);
 	}
+	put_str(b, (struct str){ end, text.e });
 }
 
 /* Appends the lines "KEY: VALUE" of `text` to b. separator: the character after KEY, for example
