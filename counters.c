@@ -1164,11 +1164,11 @@ static inline __attribute__((always_inline)) u64 known_now(const struct line *l,
 	return l->flags[slot] & CF_SEEN ? slot_now(l, slot) : UINT64_MAX;
 }
 
-/* Bytes of resident memory, and whether there is any: in video memory, and elsewhere. */
-enum { ELSEWHERE, IN_VIDEO, PLACES };
+/* Bytes of resident memory, and whether there is any; index: ELSEWHERE or IN_VIDEO. */
+enum { ELSEWHERE, IN_VIDEO };
 struct resident {
-	u64 bytes[PLACES];
-	bool any[PLACES];
+	u64 bytes[2];
+	bool any[2];
 };
 
 static void add_resident(struct resident *sum, const struct entity *e, u32 line, u8 slot)
