@@ -151,8 +151,9 @@ static void reading_add(u32 device, i64 now, u64 ns)
 	for (struct counter *k = reg_first(e); k; k = reg_next(k)) {
 		struct str name = inst_name(k->inst);
 
+		/* UINT64_MAX is not plausible: the region's size is unknown in x->level, too. */
 		if (k->desc == D_SUM_RESIDENT && k->flags & CF_UNKNOWN)
-			reg_put(&x->level, D_RESIDENT, name, UINT64_MAX, now); /* unknown */
+			reg_put(&x->level, D_RESIDENT, name, UINT64_MAX, now);
 		if (!(k->flags & CF_SEEN))
 			continue;
 		/* The command may have inherited clients: their use before the first reading is not

@@ -373,7 +373,7 @@ static bool put_cpu_capabilities(struct buf *b)
 }
 
 /* Appends the capabilities of a PMU other than that of x86's CPUs, and its name. */
-static bool put_other(struct buf *b, struct str name, struct str unused)
+static bool put_capabilities_of(struct buf *b, struct str name, struct str unused)
 {
 	char path[320];
 	struct buf p = BUF_Z(path);
@@ -390,7 +390,7 @@ static bool put_other(struct buf *b, struct str name, struct str unused)
 
 static bool put_other_capabilities(struct buf *b)
 {
-	return put_each(b, PMU_FOLDER, "/type", put_other);
+	return put_each(b, PMU_FOLDER, "/type", put_capabilities_of);
 }
 
 /* --- functions that append the features of perf.data about the run ---------------------------- */

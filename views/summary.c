@@ -97,8 +97,8 @@ void summary_add(const struct record *r)
 		s->max = v > s->max ? v : s->max;
 		s->sum += v;
 		s->n++;
-		/* After a thousand of the largest values the sum could overflow. Half of the sum, of
-		 * half as many values, has the same mean. */
+		/* The sum could overflow after a thousand of the largest values. Half of the sum
+		 * and half of the number of values have the same mean. */
 		if (s->n % 2 == 0 && (s->sum > INT64_MAX / 2 || s->sum < INT64_MIN / 2)) {
 			s->sum /= 2;
 			s->n /= 2;
