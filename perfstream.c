@@ -106,9 +106,8 @@ bool ring_next(struct ring *r, char *scratch, struct str *rec)
 	return true;
 }
 
-/* Returns the number of bits that are set in a mask of fields; each field has 8 bytes in a
- * record. */
-static size_t bit_count(u64 bits)
+/* Returns the number of bits that are set in a mask. */
+size_t bit_count(u64 bits)
 {
 	size_t n = 0;
 
@@ -131,21 +130,22 @@ static size_t time_at(u32 type, size_t size, const struct pformat *f)
 	return size < 8 + at ? 0 : size - at;
 }
 
-/* Stores the time of the next record of the ring in *time. The record may belong to any event for
- * which the bits IDENTIFIER, IP, TID, TIME, ID, STREAM_ID and CPU of sample_type are as in *f. For
- * a record without a time, *time becomes 0, so that the caller sorts it first. Returns false if
- * there is no record. */
-bool ring_time(const struct ring *r, const struct pformat *f, u64 *time)
+/* Returns the time of a record of at least 8 bytes, which may belong to any event for which the
+ * bits IDENTIFIER, IP, TID, TIME, ID, STREAM_ID and CPU of sample_type are as in *f. 0 for a record
+ * without a time, so that the caller sorts it first. */
+u64 prec_time(struct str rec, const struct pformat *f)
 {
-	size_t n = ring_size(r), at;
+	size_t at = time_at(load32(rec.p), str_len(rec), f);
 
-	*time = 0;
-	if (!n)
-		return false;
-	at = time_at(ring_type(r), n, f);
-	if (at && at + 8 <= n)
-		*time = load64(ring_at(r, r->tail + at));
-	return true;
+	return at && at + 8 <= str_len(rec) ? load64(rec.p + at) : 0;
+}
+
+/* Returns the time of the next record of the ring, as prec_time() does; 0 if there is none. */
+u64 ring_time(const struct ring *r, const struct pformat *f)
+{
+	size_t n = ring_size(r), at = n ? time_at(ring_type(r), n, f) : 0;
+
+	return at && at + 8 <= n ? load64(ring_at(r, r->tail + at)) : 0;
 }
 
 /* --- perf records ----------------------------------------------------------------------------- */
@@ -341,12 +341,23 @@ static void read_sample_body(struct cursor *c, const struct pformat *f, struct p
 	r->who_tid = r->tid;
 }
 
-/* Reads struct sample_id, which is at the end of every record that is not a sample, if
- * sample_id_all is set. */
+/* Returns the fields of struct sample_id, which is at the end of every record that is not a sample,
+ * if sample_id_all is set. */
+static u64 sample_id_fields(const struct pformat *f)
+{
+	const u64 all = PS_TID | PS_TIME | PS_ID | PS_STREAM_ID | PS_CPU | PS_IDENTIFIER;
+
+	return f->id_all ? f->sample_type & all : 0;
+}
+
+size_t sample_id_bytes(const struct pformat *f)
+{
+	return 8 * bit_count(sample_id_fields(f));
+}
+
 static void read_sample_id(struct cursor *c, const struct pformat *f, struct prec *r)
 {
-	static const u64 all = PS_TID | PS_TIME | PS_ID | PS_STREAM_ID | PS_CPU | PS_IDENTIFIER;
-	size_t n = f->id_all ? 8 * bit_count(f->sample_type & all) : 0;
+	size_t n = sample_id_bytes(f);
 	struct cursor id = { c->s, false };
 
 	if (n > str_len(c->s)) {
@@ -354,7 +365,7 @@ static void read_sample_id(struct cursor *c, const struct pformat *f, struct pre
 		return;
 	}
 	c->s = read_bytes(&id, str_len(c->s) - n);
-	r->have = n ? f->sample_type & all : 0;
+	r->have = sample_id_fields(f);
 	read_ids(&id, r->have, r);
 	if (r->have & PS_IDENTIFIER)
 		r->id = read64(&id);
@@ -540,7 +551,7 @@ static bool read_header(struct cursor *c, struct prec *r)
 }
 
 /* Returns the ID or IDENTIFIER of the event to which a record belongs; 0 if the record has none. f
- * may be the format of any event with the same ID bits in sample_type, as in ring_time(). */
+ * may be the format of any event with the same ID bits in sample_type, as in prec_time(). */
 u64 prec_id(struct str rec, const struct pformat *f)
 {
 	struct pformat only = *f;

@@ -109,7 +109,7 @@ void perfdata_begin(struct perfdata *d)
  * record needs 8 bytes. */
 static size_t sample_offset(const struct prec *r, u64 before)
 {
-	return 8 + 8 * (size_t)__builtin_popcountll(r->have & before);
+	return 8 + 8 * bit_count(r->have & before);
 }
 
 /* Overwrites the addresses in a sample, also those of the call chain, with 0 if their CPU mode is
@@ -163,16 +163,6 @@ void perfdata_finish_round(struct perfdata *d)
 	perfdata_synthesize(d, &(struct prec){ .type = PR_FINISHED_ROUND });
 }
 
-static size_t id_bytes(const struct pformat *f)
-{
-	static const u32 bits[] = { PS_TID, PS_TIME, PS_ID, PS_STREAM_ID, PS_CPU, PS_IDENTIFIER };
-	size_t n = 0;
-
-	for (size_t i = 0; f->id_all && i < LEN(bits); i++)
-		n += f->sample_type & bits[i] ? 8 : 0;
-	return n;
-}
-
 static void put_sample_id(struct perfdata *d, const struct prec *r)
 {
 	u64 t = d->format.id_all ? d->format.sample_type : 0;
@@ -217,7 +207,7 @@ void perfdata_synthesize(struct perfdata *d, const struct prec *r)
 	/* maximum length of a file name in bytes: PATH_MAX of Linux */
 	size_t name = str_len(r->name) < 4096 ? str_len(r->name) : 4096;
 	size_t padded = fixed == 8 || r->lost ? 0 : (name + 8) & ~(size_t)7;
-	size_t id = fixed == 8 ? 0 : id_bytes(&d->format);
+	size_t id = fixed == 8 ? 0 : sample_id_bytes(&d->format);
 	u16 half[2] = { r->misc, (u16)(fixed + padded + id) };
 
 	put32(d, r->type);

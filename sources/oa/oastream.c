@@ -556,7 +556,7 @@ static void xe_topology(struct oalive *l)
 
 	oadevice_masks(&l->dev, xe_reply(l, XE_TOPOLOGY), &subslices, &eus);
 	if (subslices)
-		topology_build(l, 1, subslices, (u64)__builtin_popcountll(eus));
+		topology_build(l, 1, subslices, (u64)bit_count(eus));
 }
 
 static long xe_identify(struct oalive *l)

@@ -11,9 +11,8 @@ struct mapped {
 	/* data pages of the mapped ring; its unread records are those from r.tail to r.head */
 	struct ring r;
 	struct gp_ring map;
-	/* bytes of backlog block `first`; the next records to read are those from b.tail to
-	 * b.head */
-	struct ring b;
+	/* the next records to read, in backlog block `first` */
+	struct str taken;
 	/* indices of the first and last backlog block with records of this ring; NONE: no block */
 	u32 first, last;
 	u64 published; /* value of data_tail that was last written to the control page */
@@ -90,77 +89,40 @@ static void ring_publish(struct mapped *m)
 	m->published = m->r.tail;
 }
 
-static void heap_down(u32 i)
-{
-	for (;;) {
-		u32 low = 2 * i + 1;
-		u16 t = merge.rings[i].heap;
-
-		if (low >= merge.nheap)
-			return;
-		if (low + 1 < merge.nheap &&
-		    merge.rings[merge.rings[low + 1].heap].time <
-			    merge.rings[merge.rings[low].heap].time)
-			low++;
-		if (merge.rings[t].time <= merge.rings[merge.rings[low].heap].time)
-			return;
-		merge.rings[i].heap = merge.rings[low].heap;
-		merge.rings[low].heap = t;
-		i = low;
-	}
-}
-
-/* Builds the heap of the rings that have records, ordered by the time of their next records. next:
- * callback that returns a view of a ring's records, either those in the ring or those in the
- * backlog. */
-static void heap_fill(const struct pformat *f, const struct ring *(*next)(struct mapped *m))
-{
-	merge.nheap = 0;
-	for (u32 i = 0; i < merge.nrings; i++) {
-		const struct ring *r = next(&merge.rings[i]);
-
-		if (r->head == r->tail)
-			continue;
-		ring_time(r, f, &merge.rings[i].time);
-		merge.rings[merge.nheap++].heap = (u16)i;
-	}
-	for (u32 i = merge.nheap / 2; i > 0; i--)
-		heap_down(i - 1);
-}
-
-static const struct ring *ring_written(struct mapped *m)
+static void ring_written(struct mapped *m)
 {
 	m->r.head = ring_head(m->map.page, m->r.head);
-	return &m->r;
 }
 
-/* Removes one record from a ring and passes it to to->again() or to->handle(). False if the rest of
- * the ring is invalid. common: the record format that all events have in common. */
-static bool record_deliver(struct ring *from, const struct pformat *common,
+/* Passes a record to to->again() or to->handle(). common: the record format that all events have in
+ * common. */
+static void record_deliver(struct str rec, const struct pformat *common,
 			   const struct ring_reader *to)
 {
 	const struct pformat *f = common;
-	char scratch[PERF_RECORD_BYTES]; /* buffer for a record that wraps around the ring's end */
-	struct str rec;
 	struct prec r;
 	u32 type;
 
-	if (!ring_next(from, scratch, &rec))
-		return false;
 	memcpy(&type, rec.p, sizeof(type));
 	if (type == PR_SAMPLE && to->again && to->again(rec))
-		return true;
+		return;
 	if (common->sample_type & (PS_ID | PS_IDENTIFIER)) {
 		f = to->format(prec_id(rec, common));
 		f = f ? f : common;
 	}
 	if (!prec_decode(rec, f, &r)) {
 		rings_corrupt++;
-		return true;
+		return;
 	}
 	rings_lost += r.lost;
 	to->handle(&r);
-	return true;
+}
+
+/* Loads a cache line of a ring, 1 KiB (16 to 25 samples) after the next record, before it is read:
+ * it is in the cache of the CPU that wrote the records. */
+static void prefetch(const struct ring *r)
+{
+	__builtin_prefetch(r->p + ((r->tail + 1024) & (r->size - 1)));
 }
 
 /* Returns the bytes of a ring from `from` on, up to `to` or to the end of the buffer, where the
@@ -178,23 +140,28 @@ static struct str ring_part(const struct ring *r, u64 from, u64 to)
 /* Returns the byte offset of PID and TID in samples of this format; 0 if the samples have none. */
 static u64 task_at(const struct pformat *f)
 {
-	u64 at = 8;
+	u64 t = f->sample_type;
 
-	at += f->sample_type & PS_IDENTIFIER ? 8 : 0;
-	at += f->sample_type & PS_IP ? 8 : 0;
-	return f->sample_type & PS_TID ? at : 0;
+	return t & PS_TID ? 8 + 8 * bit_count(t & (PS_IDENTIFIER | PS_IP)) : 0;
 }
 
 /* True if the next record of a ring, a sample of `size` bytes, is of the same task as the previous
- * sample of the ring. Stores the PID and TID of the next record in m->task. */
-static bool is_same_task(struct mapped *m, size_t size, const struct pformat *f)
+ * sample of the ring. at: the result of task_at(). Stores the PID and TID of the next record in
+ * m->task. */
+static bool is_same_task(struct mapped *m, size_t size, u64 at)
 {
-	u64 at = task_at(f), was = m->task;
+	u64 was = m->task;
 
 	if (at + 8 > size)
 		return false;
 	ring_load(&m->r, m->r.tail + at, (char *)&m->task, 8);
 	return at && m->task == was;
+}
+
+/* Returns the earlier of two times, of which 0 is unknown. */
+static u64 earlier(u64 a, u64 b)
+{
+	return a && (a < b || !b) ? a : b;
 }
 
 /* Updates to->first_sample and to->last_sample with the times of two samples of a ring, which begin
@@ -205,10 +172,10 @@ static void samples_note(struct ring r, const struct pformat *f, struct ring_rea
 	u64 time;
 
 	r.tail = first;
-	if (ring_time(&r, f, &time) && time && (!to->first_sample || time < to->first_sample))
-		to->first_sample = time;
+	to->first_sample = earlier(to->first_sample, ring_time(&r, f));
 	r.tail = last;
-	if (ring_time(&r, f, &time) && time > to->last_sample)
+	time = ring_time(&r, f);
+	if (time > to->last_sample)
 		to->last_sample = time;
 }
 
@@ -220,21 +187,22 @@ static u64 ring_scan(struct mapped *m, struct ring_reader *to)
 	const struct pformat *common = to->format(0);
 	/* n: number of samples; first, last: positions of the first and the last sample in the
 	 * ring */
-	u64 n = 0, first = 0, last = 0;
+	u64 n = 0, first = 0, last = 0, task = task_at(common);
+	char scratch[PERF_RECORD_BYTES]; /* buffer for a record that wraps around the ring's end */
+	struct str rec;
 	size_t size;
 
 	while ((size = ring_size(&m->r)) > 0) {
 		bool sample = ring_type(&m->r) == PR_SAMPLE;
 
-		/* The records are in the cache of another CPU: read some 25 samples ahead. */
-		__builtin_prefetch(m->r.p + ((m->r.tail + 1024) & (m->r.size - 1)));
+		prefetch(&m->r);
 		first = sample && !n ? m->r.tail : first;
 		last = sample ? m->r.tail : last;
 		n += sample;
-		if (sample && is_same_task(m, size, common))
+		if (sample && is_same_task(m, size, task))
 			m->r.tail += size;
-		else
-			record_deliver(&m->r, common, to);
+		else if (ring_next(&m->r, scratch, &rec))
+			record_deliver(rec, common, to);
 	}
 	if (n)
 		samples_note(m->r, common, to, first, last);
@@ -256,8 +224,11 @@ u64 rings_copy(struct ring_reader *to)
 {
 	u64 n = 0;
 
-	heap_fill(to->format(0), ring_written);
-	to->first = merge.nheap ? merge.rings[merge.rings[0].heap].time : 0;
+	to->first = 0;
+	for (u32 i = 0; i < merge.nrings; i++) {
+		ring_written(&merge.rings[i]);
+		to->first = earlier(to->first, ring_time(&merge.rings[i].r, to->format(0)));
+	}
 	for (u32 i = 0; i < merge.nrings; i++) {
 		struct mapped *m = &merge.rings[i];
 		u64 from = m->r.tail;
@@ -297,29 +268,38 @@ static struct block *block_add(struct mapped *m)
 	if (m->first)
 		return &merge.blocks[i];
 	m->first = i;
-	m->b = (struct ring){ .p = merge.blocks[i].bytes, .size = PERF_RECORD_BYTES };
+	m->taken = (struct str){ merge.blocks[i].bytes, merge.blocks[i].bytes };
 	return &merge.blocks[i];
 }
 
-/* Returns the next records of a ring that are in the backlog, and frees the blocks that were read
- * completely. The result is empty only if the backlog has no more records of the ring. */
-static const struct ring *ring_taken(struct mapped *m)
+/* Sets m->taken to the next records of a ring that are in the backlog, and frees the blocks that
+ * were read completely. Returns whether the backlog has records of the ring. */
+static bool has_taken(struct mapped *m)
 {
-	while (m->b.tail == m->b.head && m->first) {
+	while (m->taken.p == m->taken.e && m->first) {
 		struct block *old = &merge.blocks[m->first];
 		u32 next = old->next;
 
-		if (m->b.head < old->n) {
-			m->b.head = old->n;
+		if (m->taken.e < old->bytes + old->n) {
+			m->taken.e = old->bytes + old->n;
 			break;
 		}
 		old->next = merge.free;
 		merge.free = m->first;
 		m->first = next;
 		m->last = next ? m->last : NONE;
-		m->b = (struct ring){ .p = merge.blocks[next].bytes, .size = PERF_RECORD_BYTES };
+		m->taken = (struct str){ merge.blocks[next].bytes, merge.blocks[next].bytes };
 	}
-	return &m->b;
+	return m->taken.p != m->taken.e;
+}
+
+/* Returns the next record of a ring in the backlog, to which only whole records are moved. */
+static struct str taken_first(const struct mapped *m)
+{
+	u16 size;
+
+	memcpy(&size, m->taken.p + 6, sizeof(size));
+	return (struct str){ m->taken.p, m->taken.p + size };
 }
 
 /* Moves records of a ring to a backlog block, as many as fit into the rest of the block. Returns
@@ -330,6 +310,7 @@ static size_t block_take(struct mapped *m, struct block *to)
 	size_t size, n = 0;
 
 	while ((size = ring_size(&rest)) > 0 && size <= BLOCK_BYTES - to->n - n) {
+		prefetch(&rest);
 		n += size;
 		rest.tail += size;
 	}
@@ -373,6 +354,42 @@ static void rings_take(void)
 
 /* --- passing on the records of all rings in order of time ------------------------------------- */
 
+static void heap_down(u32 i)
+{
+	for (;;) {
+		u32 low = 2 * i + 1;
+		u16 t = merge.rings[i].heap;
+
+		if (low >= merge.nheap)
+			return;
+		if (low + 1 < merge.nheap &&
+		    merge.rings[merge.rings[low + 1].heap].time <
+			    merge.rings[merge.rings[low].heap].time)
+			low++;
+		if (merge.rings[t].time <= merge.rings[merge.rings[low].heap].time)
+			return;
+		merge.rings[i].heap = merge.rings[low].heap;
+		merge.rings[low].heap = t;
+		i = low;
+	}
+}
+
+/* Builds the heap of the rings that have records in the backlog. */
+static void heap_fill(const struct pformat *f)
+{
+	merge.nheap = 0;
+	for (u32 i = 0; i < merge.nrings; i++) {
+		struct mapped *m = &merge.rings[i];
+
+		if (!has_taken(m))
+			continue;
+		m->time = prec_time(taken_first(m), f);
+		merge.rings[merge.nheap++].heap = (u16)i;
+	}
+	for (u32 i = merge.nheap / 2; i > 0; i--)
+		heap_down(i - 1);
+}
+
 /* Moves the records of the rings to the backlog, as many as it holds. Passes the records of the
  * backlog that are not later than `until` to to->handle(), in order of time. Returns the number of
  * records that were passed. */
@@ -385,15 +402,17 @@ static u64 drain_taken(u64 until, const struct ring_reader *to)
 	u64 n = 0;
 
 	rings_take();
-	heap_fill(common, ring_taken);
+	heap_fill(common);
 	while (merge.nheap > 0 && merge.rings[merge.rings[0].heap].time <= until) {
 		struct mapped *m = &merge.rings[merge.rings[0].heap];
+		struct str rec = taken_first(m);
 
-		n += record_deliver(&m->b, common, to);
-		if (n % STEP == 0)
+		m->taken.p = rec.e;
+		record_deliver(rec, common, to);
+		if (++n % STEP == 0)
 			rings_take();
-		if (ring_taken(m)->tail != m->b.head)
-			ring_time(&m->b, common, &m->time);
+		if (has_taken(m))
+			m->time = prec_time(taken_first(m), common);
 		else
 			merge.rings[0].heap = merge.rings[--merge.nheap].heap;
 		heap_down(0);

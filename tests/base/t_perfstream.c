@@ -408,7 +408,7 @@ static struct str w_sample(const struct pformat *f, unsigned n)
 static size_t sample_wrongs(const struct pformat *f, unsigned n)
 {
 	struct str s = w_sample(f, n);
-	u64 t = f->sample_type, ip, time = 0;
+	u64 t = f->sample_type, ip;
 	struct ring ring = { .p = s.p, .size = 0 };
 	u8 mode = PM_KERNEL;
 	size_t wrong, chain = 0;
@@ -427,7 +427,8 @@ static size_t sample_wrongs(const struct pformat *f, unsigned n)
 	ring.p = made.b;
 	ring.head = made.n;
 	if (made.n % 8 == 0)
-		wrong += !ring_time(&ring, f, &time) || time != (t & PS_TIME ? 103 : 0);
+		wrong += ring_time(&ring, f) != (t & PS_TIME ? 103 : 0);
+	wrong += prec_time(s, f) != (t & PS_TIME ? 103 : 0);
 	return wrong;
 }
 
@@ -548,10 +549,9 @@ static void t_ring(void)
 		bool good = size == 8 || (size % 8 == 0 && size >= 8 && size <= 80);
 		u16 n = (u16)size;
 		struct str rec;
-		u64 t;
 
 		ring_write(p, r.tail + 6, (const char *)&n, 2);
-		wrong += ring_time(&r, &some_ids[1], &t) != good;
+		wrong += (ring_size(&r) != 0) != good || (!good && ring_time(&r, &some_ids[1]));
 		wrong += ring_next(&r, scratch, &rec) != good || r.corrupt != !good || (!good && r.tail != r.head);
 	}
 	check_u64(wrong, 0, "ring: every size that a header can have");

@@ -31,16 +31,17 @@ static void rings(size_t size)
 	struct ring ring = { data + sizeof(data) - size, size, any(), any(), 0 };
 	struct str rec;
 	size_t n = any_to(size / 8) * 8;
-	u64 t;
 
 	ring_load(&ring, any(), to, n);
 	if (any_bool())
 		ring.head = ring.tail + any_to(size);
 	if (ring_size(&ring))
 		ring_type(&ring);
-	ring_time(&ring, &f, &t);
-	while (again() && ring_next(&ring, scratch, &rec))
+	ring_time(&ring, &f);
+	while (again() && ring_next(&ring, scratch, &rec)) {
 		see(rec);
+		prec_time(rec, &f);
+	}
 }
 
 int main(void)

@@ -63,7 +63,6 @@ static void run_ring(const struct head *h, const uint8_t *data, size_t n)
 	struct ring r = { .size = 8ull << h->size % 13, .tail = 8ull * h->tail };
 	char *p = edge_page((size_t)r.size);
 	struct str rec, whole = { p, p + r.size };
-	u64 time;
 
 	if (n > r.size)
 		n = (size_t)r.size;
@@ -73,9 +72,12 @@ static void run_ring(const struct head *h, const uint8_t *data, size_t n)
 	r.p = p;
 	r.head = r.tail + (h->beyond & 1 ? n + h->beyond : n & ~7ull);
 	for (size_t i = 0; ; i++) {
-		bool is = ring_time(&r, &f, &time), got = ring_next(&r, scratch, &rec);
+		bool is = ring_size(&r) > 0, got;
+		u64 time = ring_time(&r, &f);
 
-		must(is == got, "the time of a record is found if it has one");
+		got = ring_next(&r, scratch, &rec);
+		must(is == got, "a record is found if its size is valid");
+		must(time == (got ? prec_time(rec, &f) : 0), "the time is the same in the ring and in the record");
 		must(i <= r.size / 8, "the ring ends");
 		if (!got)
 			break;
