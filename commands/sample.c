@@ -397,12 +397,11 @@ static u64 sample_word(struct str sample, u8 i)
  * to decode this one. */
 static bool sample_again(struct str sample)
 {
-	bool varies = sampling.period_word != 0, done;
-	u64 ignored = 1ull << sampling.time_word | (u64)varies << sampling.period_word;
-	u64 period = varies ? sample_word(sample, sampling.period_word) : 0;
+	bool done;
+	u64 period = sampling.period_word ? sample_word(sample, sampling.period_word) : 0;
 	i64 time = shown_time(sample_word(sample, sampling.time_word));
 
-	sampling.repeat = repeat_of(sample, ignored);
+	sampling.repeat = repeat_of(sample);
 	if (!sampling.repeat || is_done())
 		return sampling.repeat;
 	done = opt.profile ? repeat_sum(sampling.repeat, period) :
@@ -490,13 +489,10 @@ static void record_handle(const struct prec *r)
 	s->r = NULL;
 }
 
-static u8 words_count(u64 bits)
+/* Returns the index of the word of a sample before which it has these fields, of one word each. */
+static u8 word_after(u64 fields)
 {
-	u8 n = 1; /* the first word of the record is its header */
-
-	for (; bits; bits &= bits - 1)
-		n++;
-	return n;
+	return (u8)(1 + bit_count(fields)); /* the first word of the record is its header */
 }
 
 /* Returns the number of events that can have samples. A hidden event has none: it is counted
@@ -518,11 +514,14 @@ static void repeats_begin(void)
 	u64 t = perf_format(0)->sample_type;
 
 	sampling.reader = (struct ring_reader){ .format = perf_format, .handle = record_handle };
-	sampling.time_word = words_count(t & (PS_IDENTIFIER | PS_IP | PS_TID));
+	sampling.time_word = word_after(t & (PS_IDENTIFIER | PS_IP | PS_TID));
+	repeats_ignore(sampling.time_word);
 	/* samples with different periods count as equal only if the output has sums of one event */
-	if (opt.profile && events_shown() == 1 && t & PS_PERIOD)
-		sampling.period_word = words_count(t & (PS_IDENTIFIER | PS_IP | PS_TID | PS_TIME |
+	if (opt.profile && events_shown() == 1 && t & PS_PERIOD) {
+		sampling.period_word = word_after(t & (PS_IDENTIFIER | PS_IP | PS_TID | PS_TIME |
 							PS_ADDR | PS_CPU));
+		repeats_ignore(sampling.period_word);
+	}
 	if (t & PS_TIME && !(t & PS_READ) && !symbols_restricted() &&
 	    (opt.profile || (format_is_stateless(opt.out.fmt) && !opt.out.one_line)))
 		sampling.reader.again = sample_again;
@@ -698,6 +697,17 @@ static void sample_loop(struct measure *m)
 		sampling.sample_failed = true;
 }
 
+/* Returns whether samples may have a data address. Those of cpu-clock and task-clock have none:
+ * perf_swevent_hrtimer() in kernel/events/core.c. */
+static bool has_addresses(void)
+{
+	for (u32 i = 1; i <= nrows.events; i++)
+		if (!events[i].hidden && (events[i].type != PT_SOFTWARE ||
+					  events[i].config[0] > PERF_COUNT_SW_TASK_CLOCK))
+			return true;
+	return false;
+}
+
 /* Returns the fields of samples that the output needs, as bits PS_*. Each field takes 8 bytes in a
  * ring. */
 static u32 sample_fields(const struct target *t)
@@ -706,7 +716,8 @@ static u32 sample_fields(const struct target *t)
 		return PS_TID | PS_TIME;
 	if (makes_perfdata()) /* A perf.data file has the fields that perf record requests. */
 		return PS_IP | PS_TID | PS_TIME | (has_known_tasks(t) && !t->raw ? 0 : PS_CPU);
-	return PS_IP | PS_TID | PS_TIME | (opt.profile ? 0 : PS_ADDR | PS_CPU);
+	return PS_IP | PS_TID | PS_TIME |
+	       (opt.profile ? 0 : PS_CPU | (has_addresses() ? PS_ADDR : 0));
 }
 
 /* Returns whether an event may have a burst of samples, because its period is less than 100

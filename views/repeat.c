@@ -11,16 +11,19 @@ enum {
 	/* maximum size of a perf record that is cached, in words of 8 bytes: enough for 20
 	 * callers */
 	REPEAT_WORDS = 32,
-	/* maximum size in bytes of a sample's text that is cached; in long CSV a sample has 600 to
-	 * 800 bytes */
-	REPEAT_TEXT = 900,
+	/* maximum size in bytes of a sample's text that is cached, a multiple of COPY_STEP; in long
+	 * CSV a sample has 600 to 800 bytes */
+	REPEAT_TEXT = 896,
+	/* A text is copied in steps of so many bytes: memcpy() of an unknown length, compiled for
+	 * size, is a slow string instruction. */
+	COPY_STEP = 32,
 	/* maximum number of places at which the text of a sample has its time; in long CSV, each
 	 * line has the time once */
 	REPEAT_TIMES = 16,
 };
 
 struct repeat {
-	u64 words[REPEAT_WORDS];
+	u64 words[REPEAT_WORDS]; /* the record; UINT64_MAX for words that repeat_of() ignores */
 	/* run: value of repeats.run when the text or the profile rows were stored; 0: none are
 	 * stored */
 	u32 nwords, run;
@@ -36,8 +39,8 @@ static struct {
 	/* number that repeats_forget() increases; a text or profile rows that were stored with an
 	 * earlier number are invalid */
 	u32 run;
-	/* the last time that time_text() wrote: its second, its text and the length of this text;
-	 * 0: it has written none */
+	/* the last time that time_text() wrote: its second in us, its text and the length of this
+	 * text; 0: it has written none */
 	u64 second;
 	char time[DIGITS + FILL_BEHIND];
 	size_t time_n;
@@ -46,6 +49,9 @@ static struct {
 	.run = 1,
 	.table = TABLE_ROW(repeats.rows, REPEATS, 16, "samples that are repeated"),
 };
+
+/* for each word of a record: UINT64_MAX if repeat_of() ignores it */
+static u64 repeat_ignored[REPEAT_WORDS];
 
 /* Invalidates the stored texts and profile rows of all samples. Called when the names of tasks or
  * the maps of processes have changed: the same sample may now have another text or belong to other
@@ -63,15 +69,20 @@ static u64 word_at(struct str rec, u32 i)
 	return v;
 }
 
+/* Lets repeat_of() ignore a word of all records: those that differ only in it count as equal. */
+void repeats_ignore(u8 word)
+{
+	repeat_ignored[word] = UINT64_MAX;
+}
+
 /* Returns the row of the cache for a perf record (rec) that has occurred before. The caller then
  * uses repeat_put_text() or repeat_sum(). If these return false, the caller stores the text with
  * repeat_fill_text(), or the profile rows with repeat_fill_row(). Returns NULL if the record is new
- * (then it gets a row for its next occurrence), if it is too long, or if there is no memory.
- * ignored: bit i is set if word i of the record may differ. */
-struct repeat *repeat_of(struct str rec, u64 ignored)
+ * (then it gets a row for its next occurrence), if it is too long, or if there is no memory. */
+struct repeat *repeat_of(struct str rec)
 {
-	u32 n = (u32)(str_len(rec) / 8), i = 0;
-	u64 hash = 0;
+	u32 n = (u32)(str_len(rec) / 8);
+	u64 words[REPEAT_WORDS], hash = 0, differ = 0;
 	struct repeat *to;
 
 	if (!repeats.table.begun)
@@ -79,17 +90,19 @@ struct repeat *repeat_of(struct str rec, u64 ignored)
 	/* the record is longer than a row of the cache, or there is no memory for the cache */
 	if (n > REPEAT_WORDS || !repeats.table.ready)
 		return NULL;
-	for (u64 skip = ignored; i < n; i++, skip >>= 1)
-		if (!(skip & 1))
-			/* This factor is a constant of MurmurHash3's fmix64. Each bit of the words
-			 * changes the highest bits of the hash, which select the row. */
-			hash = (hash ^ word_at(rec, i)) * 0xff51afd7ed558ccd;
+	for (u32 i = 0; i < n; i++) {
+		words[i] = word_at(rec, i) | repeat_ignored[i];
+		hash = (hash << 7 | hash >> 57) ^ words[i];
+	}
+	/* This factor is a constant of MurmurHash3's fmix64. Each bit of the words changes the
+	 * highest bits of the hash, which select the row. */
+	hash *= 0xff51afd7ed558ccd;
 	to = &repeats.rows[(hash >> 32) * repeats.table.ready >> 32];
-	for (i = 0; i < n && (ignored & 1 || to->words[i] == word_at(rec, i)); i++)
-		ignored >>= 1;
-	if (i == n && to->nwords == n)
+	for (u32 i = 0; i < n; i++)
+		differ |= words[i] ^ to->words[i];
+	if (!differ && to->nwords == n)
 		return to;
-	memcpy(to->words, rec.p, 8 * (size_t)n);
+	memcpy(to->words, words, 8 * (size_t)n);
 	to->nwords = n;
 	to->run = 0;
 	to->text_n = 0;
@@ -152,25 +165,34 @@ void repeat_fill_text(struct repeat *to, struct str text, i64 time_us)
 static void time_text(i64 time_us)
 {
 	const u64 million = 1000000;
-	u64 second = (u64)time_us / million;
+	u64 decimals = (u64)time_us - repeats.second;
 	char *e = repeats.time + repeats.time_n;
 
-	if (repeats.time_n && second == repeats.second)
-		fill_digits(e - 6, e, (u64)time_us - million * second);
-	else
-		repeats.time_n = time_put(repeats.time, time_us);
-	repeats.second = second;
+	if (repeats.time_n && decimals < million) {
+		fill_digits(e - 6, e, decimals);
+		return;
+	}
+	repeats.time_n = time_put(repeats.time, time_us);
+	repeats.second = (u64)time_us - (u64)time_us % million;
 }
 
-/* Copies the text of a time, n bytes (8 to 24), as three words of 8 bytes that may overlap: faster
- * than a loop. */
-static void time_copy(char *to, const char *now, size_t n)
+/* Copies repeats.time to each place at which the copy `to` of a stored text has its time: as three
+ * words of 8 bytes that may overlap, since a time has 8 to 21 bytes. */
+static void times_copy(const struct repeat *from, char *to)
 {
-	size_t mid = n < 16 ? n - 8 : 8;
+	size_t n = from->time_n, mid = n < 16 ? n - 8 : 8;
+	u64 first, middle, last;
 
-	memcpy(to, now, 8);
-	memcpy(to + mid, now + mid, 8);
-	memcpy(to + n - 8, now + n - 8, 8);
+	memcpy(&first, repeats.time, 8);
+	memcpy(&middle, repeats.time + mid, 8);
+	memcpy(&last, repeats.time + n - 8, 8);
+	for (u32 i = 0; i < from->ntimes; i++) {
+		char *time = to + from->times[i];
+
+		memcpy(time, &first, 8);
+		memcpy(time + mid, &middle, 8);
+		memcpy(time + n - 8, &last, 8);
+	}
 }
 
 /* Appends the stored text of a sample to b, with the time replaced by time_us, which is in us.
@@ -180,15 +202,16 @@ bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us)
 {
 	char *to = b->p + b->n;
 
-	if (from->run != repeats.run || !from->text_n || from->text_n > b->cap - b->n)
+	if (from->run != repeats.run || !from->text_n || from->text_n + COPY_STEP > b->cap - b->n)
 		return false;
 	if (from->ntimes)
 		time_text(time_us);
 	if (from->ntimes && repeats.time_n != from->time_n)
 		return false;
-	memcpy(to, from->text, from->text_n);
-	for (u32 i = 0; i < from->ntimes; i++)
-		time_copy(to + from->times[i], repeats.time, from->time_n);
+	for (size_t i = 0; i < from->text_n; i += COPY_STEP)
+		memcpy(to + i, from->text + i, COPY_STEP);
+	if (from->ntimes)
+		times_copy(from, to);
 	b->n += from->text_n;
 	return true;
 }

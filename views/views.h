@@ -71,7 +71,8 @@ struct str syscall_name(u64 number);
 
 struct repeat;
 
-struct repeat *repeat_of(struct str rec, u64 ignored);
+void repeats_ignore(u8 word);
+struct repeat *repeat_of(struct str rec);
 void repeats_forget(void);
 void repeat_fill_text(struct repeat *to, struct str text, i64 time_us);
 bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us);

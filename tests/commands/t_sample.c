@@ -944,8 +944,7 @@ static void t_perfdata(void)
 		format(kind == 2 ? "json" : "perfdata");
 		opt.target.all = kind == 1;
 		opt.profile = 0;
-		check(sample_fields(&opt.target) == (PS_IP | PS_TID | PS_TIME | (kind ? PS_CPU : 0u) |
-						     (kind == 2 ? PS_ADDR : 0u)) &&
+		check(sample_fields(&opt.target) == (PS_IP | PS_TID | PS_TIME | (kind ? PS_CPU : 0u)) &&
 		      read_interval(&opt.target) == (kind == 2 ? 100000000 : kind ? 1000000000 : 0),
 		      "%s", kind == 2 ? "JSON into a pipe: the rings are read each 0.1 s" :
 		      kind ? "perf.data of all tasks: the rings are read each second" :
@@ -958,6 +957,32 @@ static void t_perfdata(void)
 		check(kind < 2 || read_interval(&opt.target) == 1000000000,
 		      "sums: the rings are read each second");
 	}
+}
+
+static void t_addresses(void)
+{
+	static const struct {
+		u32 type;
+		u64 config;
+		bool has;
+	} rows[] = {
+		{ PT_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, false }, { PT_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false },
+		{ PT_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, true }, { PT_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true },
+		{ PT_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, true }, { PERF_TYPE_BREAKPOINT, 0, true },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++)
+		for (size_t k = 0; k < LEN(rows); k++) {
+			clear();
+			add_two();
+			events[1].type = rows[i].type;
+			events[1].config[0] = rows[i].config;
+			events[2].type = rows[k].type;
+			events[2].config[0] = rows[k].config;
+			check(sample_fields(&opt.target) ==
+			      (PS_IP | PS_TID | PS_TIME | PS_CPU | (rows[i].has || rows[k].has ? PS_ADDR : 0u)),
+			      "events %zu and %zu: samples have an address unless both are clocks", i, k);
+		}
 }
 
 static void t_first(void)
@@ -1375,6 +1400,7 @@ int main(void)
 	t_groups();
 	t_losses();
 	t_loop();
+	t_addresses();
 	t_first();
 	t_unwind();
 	t_live();
