@@ -107,11 +107,11 @@ static void profile_sample(const struct sample *s)
 		profile_put(PROF_IP, &row);
 }
 
-/* Converts the time of a sample, in ns on CLOCK_MONOTONIC, to us on the clock of --time. Returns -1
+/* Converts the time of a sample, in ns on CLOCK_MONOTONIC, to ns on the clock of --time. Returns -1
  * if the output shows no times. */
 static i64 shown_time(u64 time)
 {
-	return opt.out.time == T_NONE ? -1 : ((i64)time + sampling.clock_offset) / 1000;
+	return opt.out.time == T_NONE ? -1 : (i64)time + sampling.clock_offset;
 }
 
 static const struct recopts untimed = { .dt_us = -1, .time_us = -1 };
@@ -136,12 +136,13 @@ static void show_sample(const struct sample *s)
 {
 	struct recopts ro = untimed;
 	size_t from = out.n;
+	i64 time = s->r->have & PS_TIME ? shown_time(s->r->time) : -1;
 
-	if (s->r->have & PS_TIME)
-		ro.time_us = shown_time(s->r->time);
+	if (time >= 0)
+		ro.time_us = time / 1000;
 	sampling.sample_failed |= !show_record(&s->e, &ro);
 	if (sampling.repeat && out.n > from)
-		repeat_fill_text(sampling.repeat, str_of(out.p + from, out.n - from), ro.time_us);
+		repeat_fill_text(sampling.repeat, str_of(out.p + from, out.n - from), time);
 }
 
 /* --- functions that write a perf.data file ---------------------------------------------------- */

@@ -39,7 +39,7 @@ static struct {
 	/* number that repeats_forget() increases; a text or profile rows that were stored with an
 	 * earlier number are invalid */
 	u32 run;
-	/* the last time that time_text() wrote: its second in us, its text and the length of this
+	/* the last time that time_text() wrote: its second in ns, its text and the length of this
 	 * text; 0: it has written none */
 	u64 second;
 	char time[DIGITS + FILL_BEHIND];
@@ -125,23 +125,23 @@ static bool is_time_field(struct str text, const char *at)
 		memcmp(at - str_len(member), member.p, str_len(member)) == 0);
 }
 
-/* Writes a time, given in us, to the DIGITS bytes at `to` as put_number() does: in seconds with six
+/* Writes a time, given in ns, to the DIGITS bytes at `to` as put_number() does: in seconds with six
  * decimals, 8 to 21 bytes. Returns the length in bytes. */
-static size_t time_put(char *to, i64 time_us)
+static size_t time_put(char *to, i64 time)
 {
 	struct buf b = { .p = to, .cap = DIGITS };
 
-	put_dec(&b, (u64)time_us, 6, 6);
+	put_dec(&b, (u64)time / 1000, 6, 6);
 	return b.n;
 }
 
 /* Stores the text of a perf sample's record in the cache, and the offsets at which the text has the
- * time of the record. time_us: this time in us; -1 if the text has none. Stores nothing if the text
+ * time of the record. time: this time in ns; -1 if the text has none. Stores nothing if the text
  * is too long, or if the digits of the time are also a part of another field. */
-void repeat_fill_text(struct repeat *to, struct str text, i64 time_us)
+void repeat_fill_text(struct repeat *to, struct str text, i64 time)
 {
 	char now[DIGITS];
-	size_t n = time_us < 0 ? 0 : time_put(now, time_us);
+	size_t n = time < 0 ? 0 : time_put(now, time);
 
 	to->text_n = 0;
 	to->ntimes = 0;
@@ -152,7 +152,7 @@ void repeat_fill_text(struct repeat *to, struct str text, i64 time_us)
 			return;
 		to->times[to->ntimes++] = (u16)(p - text.p);
 	}
-	if ((time_us >= 0 && !to->ntimes) || str_len(text) > REPEAT_TEXT)
+	if ((time >= 0 && !to->ntimes) || str_len(text) > REPEAT_TEXT)
 		return;
 	memcpy(to->text, text.p, str_len(text));
 	to->text_n = (u32)str_len(text);
@@ -160,20 +160,21 @@ void repeat_fill_text(struct repeat *to, struct str text, i64 time_us)
 	to->run = repeats.run;
 }
 
-/* Writes a time, given in us, to repeats.time as time_put() does. Most samples have the same second
+/* Writes a time, given in ns, to repeats.time as time_put() does. Most samples have the same second
  * as the sample before: then only the six decimals are written. */
-static void time_text(i64 time_us)
+static void time_text(i64 time)
 {
-	const u64 million = 1000000;
-	u64 decimals = (u64)time_us - repeats.second;
+	const u64 billion = 1000000000;
+	u64 ns = (u64)time - repeats.second;
 	char *e = repeats.time + repeats.time_n;
 
-	if (repeats.time_n && decimals < million) {
-		fill_digits(e - 6, e, decimals);
+	if (repeats.time_n && ns < billion) {
+		/* ns / 1000; division instructions are slow */
+		fill_digits(e - 6, e, ns * 274877907 >> 38);
 		return;
 	}
-	repeats.time_n = time_put(repeats.time, time_us);
-	repeats.second = (u64)time_us - (u64)time_us % million;
+	repeats.time_n = time_put(repeats.time, time);
+	repeats.second = (u64)time - (u64)time % billion;
 }
 
 /* Copies repeats.time to each place at which the copy `to` of a stored text has its time: as three
@@ -187,25 +188,25 @@ static void times_copy(const struct repeat *from, char *to)
 	memcpy(&middle, repeats.time + mid, 8);
 	memcpy(&last, repeats.time + n - 8, 8);
 	for (u32 i = 0; i < from->ntimes; i++) {
-		char *time = to + from->times[i];
+		char *p = to + from->times[i];
 
-		memcpy(time, &first, 8);
-		memcpy(time + mid, &middle, 8);
-		memcpy(time + n - 8, &last, 8);
+		memcpy(p, &first, 8);
+		memcpy(p + mid, &middle, 8);
+		memcpy(p + n - 8, &last, 8);
 	}
 }
 
-/* Appends the stored text of a sample to b, with the time replaced by time_us, which is in us.
+/* Appends the stored text of a sample to b, with the time replaced by `time`, which is in ns.
  * Returns false and appends nothing if no valid text is stored, if the text does not fit in b, or
  * if the new time has another length. */
-bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us)
+bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time)
 {
 	char *to = b->p + b->n;
 
 	if (from->run != repeats.run || !from->text_n || from->text_n + COPY_STEP > b->cap - b->n)
 		return false;
 	if (from->ntimes)
-		time_text(time_us);
+		time_text(time);
 	if (from->ntimes && repeats.time_n != from->time_n)
 		return false;
 	for (size_t i = 0; i < from->text_n; i += COPY_STEP)

@@ -74,8 +74,8 @@ struct repeat;
 void repeats_ignore(u8 word);
 struct repeat *repeat_of(struct str rec);
 void repeats_forget(void);
-void repeat_fill_text(struct repeat *to, struct str text, i64 time_us);
-bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time_us);
+void repeat_fill_text(struct repeat *to, struct str text, i64 time);
+bool repeat_put_text(const struct repeat *from, struct buf *b, i64 time);
 void repeat_fill_row(struct repeat *to, u8 table, struct profrow *row, u64 period);
 bool repeat_sum(const struct repeat *from, u64 period);
 

@@ -253,8 +253,8 @@ int sink_open(void)
 	struct str to = str_z(opt.output);
 	long fd;
 
-	writing.binary = (HAS(timeline) && format_is_binary(opt.out.fmt)) ||
-		       (HAS(capture) && opt.cmd->with & WITH_CAPTURE);
+	writing.whole = (HAS(timeline) && format_is_binary(opt.out.fmt)) ||
+			(HAS(capture) && opt.cmd->with & WITH_CAPTURE);
 	if (!opt.output) {
 		if (opt.command && !opt.out_chosen)
 			out_fd = 2;
@@ -262,6 +262,7 @@ int sink_open(void)
 			return usage_z("-o perfetto: the output is a terminal: use -O FILE");
 		if (append_begin && out_fd != 2)
 			append_begin();
+		writing.whole |= HAS(sample) && sys_is_regular(out_fd);
 		return opt.out_chosen ? say_failed(sys_fcntl(out_fd, F_GETFD, 0)) : -1;
 	}
 	if (opt.out_chosen)
@@ -283,6 +284,7 @@ int sink_open(void)
 		out_fd = (int)fd;
 		if (append_begin)
 			append_begin();
+		writing.whole |= HAS(sample) && sys_is_regular(out_fd);
 		opt.out.no_header |= format_has_file_header(opt.out.fmt) &&
 				     sys_lseek(out_fd, 0, SEEK_END) > 0;
 	}

@@ -306,9 +306,9 @@ static size_t lines_in_piece(const char *p)
  * writing.urgent is set and no process reads from the pipe. */
 long write_all(int fd, const char *p, size_t n)
 {
-	const bool binary = (HAS(timeline) || HAS(capture)) && writing.binary;
+	const bool whole = (HAS(timeline) || HAS(capture) || HAS(sample)) && writing.whole;
 	/* lseek(2) fails if fd is a pipe, socket or terminal */
-	const bool pieces = !binary && n > PIPE_BUF && sys_lseek(fd, 0, SEEK_CUR) < 0;
+	const bool pieces = !whole && n > PIPE_BUF && sys_lseek(fd, 0, SEEK_CUR) < 0;
 
 	while (n > 0) {
 		size_t some = pieces && n > PIPE_BUF ? lines_in_piece(p) : n;

@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -327,6 +328,22 @@ def tracefs(m):
     if r.returncode:
         raise Skip("no tracefs here")
     yield shell, path
+
+
+@test("20 000 more samples as CSV into a file: no lseek for each write")
+def _(m):
+    here()
+    if not shutil.which("strace"):
+        raise Skip("needs package strace")
+    log, calls = m.path("strace.log"), []
+    for n in (1000, 21000):
+        r = subprocess.run(["strace", "-qq", "-o", log, "-e", "trace=lseek", machine.PROG, "sample", "-e", "page-faults:u",
+                            "-c", "1", "-o", "csv", "-O", m.path(f"csv-{n}"), "--", work(), "touch", str(n), "0"],
+                           capture_output=True, timeout=60, check=False)
+        eq((r.returncode, r.stderr), (0, b""), "exit code, messages")
+        with open(log, encoding="utf-8", errors="replace") as f:
+            calls.append(f.read().count("lseek("))
+    eq(calls[1], calls[0], "calls of lseek")
 
 
 @test("a burst of 100 000 hits: samples and counted losses add up, in records, in sums and in perf.data")

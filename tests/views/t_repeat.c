@@ -66,12 +66,17 @@ static struct repeat *repeated(u64 ip)
 	return repeat_of(record(6, ip, 2));
 }
 
+static void fill(struct repeat *r, struct str text, i64 time_us)
+{
+	repeat_fill_text(r, text, time_us < 0 ? -1 : time_us * 1000 + 999);
+}
+
 static const char *put(struct repeat *r, i64 time_us)
 {
 	static char text[2000];
 	struct buf b = { .p = text, .cap = sizeof(text) - 1 };
 
-	if (!repeat_put_text(r, &b, time_us))
+	if (!repeat_put_text(r, &b, time_us * 1000 + 999))
 		return "none";
 	text[b.n] = '\0';
 	return text;
@@ -99,7 +104,7 @@ static void t_texts(void)
 		struct repeat *r = repeated(100 + i);
 
 		check(!strcmp(put(r, 7234567), "none"), "text %zu: none before it was stored", i);
-		repeat_fill_text(r, str_z(rows[i].text), rows[i].time);
+		fill(r, str_z(rows[i].text), rows[i].time);
 		check_str(str_z(put(r, 7234567)), rows[i].again,
 		          "text %zu: the time of the repetition replaces the first one", i);
 	}
@@ -112,7 +117,7 @@ static void t_long(void)
 	struct buf small = { .p = text, .cap = 10 };
 
 	memset(text, 'x', sizeof(text));
-	repeat_fill_text(r, str_of(text, 896), -1);
+	fill(r, str_of(text, 896), -1);
 	check_u64(strlen(put(r, 0)), 896, "a text of 896 bytes is stored");
 	check(!repeat_put_text(r, &small, 0) && small.n == 0,
 	      "a text is not written into a buffer without room");
@@ -122,19 +127,19 @@ static void t_long(void)
 	small = (struct buf){ .p = room, .cap = 1000, .n = 72 };
 	check(repeat_put_text(r, &small, 0) && small.n == 968 && !memcmp(room + 72, text, 896),
 	      "a text is written into a buffer with room for 32 bytes after it");
-	repeat_fill_text(r, str_of(text, 897), -1);
+	fill(r, str_of(text, 897), -1);
 	check_str(str_z(put(r, 0)), "none", "a text of more than 896 bytes is not stored");
 	for (size_t i = 0; i < 17; i++)
 		memcpy(text + 9 * i, "1.000005\n", 9);
-	repeat_fill_text(r, str_of(text, 9 * 16), 1000005);
+	fill(r, str_of(text, 9 * 16), 1000005);
 	check_u64(strlen(put(r, 2000000)), 9 * 16, "a text with 16 times is stored");
-	repeat_fill_text(r, str_of(text, 9 * 17), 1000005);
+	fill(r, str_of(text, 9 * 17), 1000005);
 	check_str(str_z(put(r, 2000000)), "none", "a text with 17 times is not stored");
 	r = repeated(201);
-	repeat_fill_text(r, str_z("1795751703.048979,a\n"), 1795751703048979);
+	fill(r, str_z("1795751703.048979,a\n"), 1795751703048979);
 	check_str(str_z(put(r, 1795751799999999)), "1795751799.999999,a\n",
 	          "the time in a text is in seconds since 1970");
-	repeat_fill_text(r, str_z("12345.678901,a\n"), 12345678901);
+	fill(r, str_z("12345.678901,a\n"), 12345678901);
 	check_str(str_z(put(r, 98765432109)), "98765.432109,a\n",
 	          "the time in a text is in seconds since the boot");
 }
@@ -144,7 +149,7 @@ static void t_first_second(void)
 {
 	struct repeat *r = repeated(401);
 
-	repeat_fill_text(r, str_z("0.000001\n"), 1);
+	fill(r, str_z("0.000001\n"), 1);
 	check_str(str_z(put(r, 0)), "0.000000\n", "the first time is in the first second of a clock");
 }
 
@@ -163,7 +168,7 @@ static void t_times(void)
 	};
 	struct repeat *r = repeated(400);
 
-	repeat_fill_text(r, str_z("1795751703.048979\n"), 1795751703048979);
+	fill(r, str_z("1795751703.048979\n"), 1795751703048979);
 	for (size_t i = 0; i < LEN(rows); i++)
 		check_str(str_z(put(r, rows[i].time_us)), rows[i].text,
 			  "time %zu: in the second of the time before, or in another one", i);
@@ -173,12 +178,12 @@ static void t_forget(void)
 {
 	struct repeat *r = repeated(300);
 
-	repeat_fill_text(r, str_z("a\n"), -1);
+	fill(r, str_z("a\n"), -1);
 	repeats_forget();
 	check(repeat_of(record(6, 300, 9)) == r,
 	      "after repeats_forget(), an equal sample is still a repetition");
 	check_str(str_z(put(r, 0)), "none", "after repeats_forget(), a repetition has no text");
-	repeat_fill_text(r, str_z("b\n"), -1);
+	fill(r, str_z("b\n"), -1);
 	check_str(str_z(put(r, 0)), "b\n", "after repeats_forget(), a new text is stored");
 }
 
