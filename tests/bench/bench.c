@@ -13,6 +13,10 @@
  *		ring buffer of 512 KiB was filled once. Then prints COMMAND's CPU time in ns, divided by the
  *		samples of HZ of the CPU time of the busy process, both within SECONDS
  *	bench read FILE		reads a file in blocks of 1 MiB and ignores the data
+ *	bench copy HZ BYTES FILE PID
+ *		writes texts of BYTES to FILE until SIGINT, one for each sample of HZ that `sample` would take
+ *		of PID, in writes of 256 KiB after each 256 KiB in the ring buffer, as `sample` does. It only
+ *		copies the texts in memory: the minimum cost of a sampler that writes text
  *
  * A COMMAND is one argument, split at blanks. Its stdout is /dev/null, its stderr is ours. */
 #include <fcntl.h>
@@ -296,6 +300,35 @@ static int window(const char *seconds, const char *hz, struct command *c)
 	return 0;
 }
 
+static int copy_texts(const char *hz, const char *bytes, const char *name)
+{
+	enum { WRITE = 256 << 10, RING_HALF = 256 << 10, SAMPLE = 56, TEXTS = 20, MAX_TEXT = 1 << 12 };
+	static char texts[TEXTS][MAX_TEXT], b[WRITE];
+	const size_t n = strtoul(bytes, NULL, 10), samples = RING_HALF / SAMPLE;
+	const useconds_t pause = (useconds_t)((double)samples / strtod(hz, NULL) * 1e6);
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	if (fd < 0 || !n || n > MAX_TEXT)
+		die(name);
+	memset(texts, 'x', sizeof(texts));
+	for (;;) {
+		size_t used = 0;
+
+		usleep(pause);
+		for (size_t i = 0; i < samples; i++) {
+			if (used + n > sizeof(b)) {
+				if (write(fd, b, used) < 0)
+					die("write");
+				used = 0;
+			}
+			memcpy(b + used, texts[i % TEXTS], n);
+			used += n;
+		}
+		if (write(fd, b, used) < 0)
+			die("write");
+	}
+}
+
 static int read_all(const char *name)
 {
 	static char b[1 << 20];
@@ -321,13 +354,15 @@ int main(int argc, char **argv)
 		return count_records(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "read"))
 		return read_all(argv[2]);
+	if (argc == 6 && !strcmp(argv[1], "copy"))
+		return copy_texts(argv[2], argv[3], argv[4]);
 	if (argc == 5 && !strcmp(argv[1], "window")) {
 		split(&commands[0], argv[4]);
 		return window(argv[2], argv[3], &commands[0]);
 	}
 	runs = rss ? 1 : argc > 3 ? (int)strtol(argv[1], NULL, 10) : 0;
 	if (runs < 1 || runs > MAX_RUNS || n > MAX_COMMANDS)
-		die("usage: bench N CPU|- COMMAND... | bench rss COMMAND... | bench records|spin|read WHAT | bench window SECONDS HZ COMMAND");
+		die("usage: bench N CPU|- COMMAND... | bench rss COMMAND... | bench records|spin|read WHAT | bench copy HZ BYTES FILE PID | bench window SECONDS HZ COMMAND");
 	for (int i = 0; i < n; i++)
 		split(&commands[i], argv[first + i]);
 	for (int i = 0; rss && i < n; i++)

@@ -23,10 +23,10 @@ spread() {
 	{ v[NR] = $1 }
 	END { if (NR) printf format "<" format "<" format, v[1], v[int((NR + 1) / 2)], v[NR] }'
 }
-spread_head() { # TEXT
+spread_head() { # TEXT [WHOM]
 	echo
 	echo "$1"
-	printf '%-58s %19s %19s %15s  %s\n' '' gpustat perf ratio 'to keep'
+	printf '%-58s %19s %19s %15s  %s\n' '' gpustat "${2:-perf}" ratio 'to keep'
 }
 # spread_row NAME FORMAT GPUSTAT OTHER RATIOS KEEP: a row whose figures are in files, each with its
 # spread.

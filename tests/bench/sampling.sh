@@ -27,12 +27,20 @@ row 'CPU time of start and end, ms' %.2f "$(calc 'v[1]/1000' "$g1")" "$(calc 'v[
 spread_head "A busy process, sampled on another CPU: CPU time of the sampler within a window, ns per sample; lowest, median and highest of
 $windows windows, which alternate with those of perf. Windows are 4 s, at 1 kHz 20 s, in which perf reads its ring three times."
 window() { # HZ COMMAND
-	bench window "$([ "$1" = 1000 ] && echo 20 || echo 4)" "$1" "$2 -p" && read -r ns <out && echo "$ns"
+	bench window "$([ "$1" -lt 2000 ] && echo 20 || echo 4)" "$1" "$2" && read -r ns <out && echo "$ns"
 }
-# window_rows NAME HZ KEEP COMMAND [COMMAND OF PERF]: measures the windows, and prints the row of their
-# figures and of the ratios.
+# rate HZ: the samples that the kernel takes in a second of CPU time, which are fewer if the timers of
+# this machine are too slow for HZ.
+rate() {
+	bench 1 - "./gpustat sample -e cpu-clock -F $1 -o perfdata -O g -- ./bench spin 2" &&
+		./bench records g >out && read -r n _ <out && echo $((n / 2))
+	rm -f g
+}
+# window_rows NAME HZ KEEP COMMAND [REFERENCE]: measures the windows of a command that samples at HZ and
+# of its reference, and prints the row of their figures and of the ratios.
 window_rows() {
-	name=$1 hz=$2 keep=$3 g=$4 p=${5:-}
+	hz=$(rate "$2") g=$4 p=${5:-}
+	[ -n "$hz" ] || return 0
 	: >g.ns && : >p.ns && : >ratios
 	for _ in $(seq "$windows"); do
 		rm -f g p
@@ -41,12 +49,21 @@ window_rows() {
 		[ -z "$theirs" ] || echo "$theirs" >>p.ns
 		calc 'v[1]/v[2]' "$ours" "$theirs" | grep . >>ratios
 	done
-	spread_row "$name" %.1f g.ns p.ns ratios "$keep"
+	spread_row "$1, -F $2: $hz samples/s" %.1f g.ns p.ns ratios "$3"
 }
-for hz in 1000 10000 25000; do
-	window_rows "perf.data, $((hz / 1000)) kHz" $hz '100 ns' "./gpustat sample -e cpu-clock -F $hz -o perfdata -O g" \
-		"${perf:+perf record -e cpu-clock -F $hz -o p}"
+for f in 1000 10000 25000; do
+	window_rows "perf.data" $f '100 ns' "./gpustat sample -e cpu-clock -F $f -o perfdata -O g -p" \
+		"${perf:+perf record -e cpu-clock -F $f -o p -p}"
 done
+spread_head "The same at 10 kHz as text and as sums. The reference only copies texts of the same size from memory to the file." copying
 for o in '-o json' '-o csv' '-o csv -f time,event,pid,comm,symbol' '-o folded' '--summary'; do
-	window_rows "$o into a file, 10 kHz" 10000 '250 ns' "./gpustat sample -e cpu-clock -F 10000 -O g $o"
+	g="./gpustat sample -e cpu-clock -F 10000 -O g $o"
+	case $o in
+	'-o json' | '-o csv'*)
+		n=$(rate 10000)
+		bench 1 - "$g -- ./bench spin 2" && bytes=$(($(wc -c <g) / (2 * n)))
+		;;
+	*) bytes= ;;
+	esac
+	window_rows "$o" 10000 '250 ns' "$g -p" "${bytes:+./bench copy 10000 $bytes p}"
 done
