@@ -12,7 +12,7 @@ enum {
 	 * callers */
 	REPEAT_WORDS = 32,
 	/* maximum size in bytes of a sample's text that is cached, a multiple of COPY_STEP; in long
-	 * CSV a sample has 600 to 800 bytes */
+	 * CSV a sample has 500 to 800 bytes */
 	REPEAT_TEXT = 896,
 	/* A text is copied in steps of so many bytes: memcpy() of an unknown length, compiled for
 	 * size, is a slow string instruction. */
@@ -126,7 +126,7 @@ static bool is_time_field(struct str text, const char *at)
 }
 
 /* Writes a time, given in ns, to the DIGITS bytes at `to` as put_number() does: in seconds with six
- * decimals, 8 to 21 bytes. Returns the length in bytes. */
+ * decimals, 8 to 18 bytes. Returns the length in bytes. */
 static size_t time_put(char *to, i64 time)
 {
 	struct buf b = { .p = to, .cap = DIGITS };
@@ -178,7 +178,7 @@ static void time_text(i64 time)
 }
 
 /* Copies repeats.time to each place at which the copy `to` of a stored text has its time: as three
- * words of 8 bytes that may overlap, since a time has 8 to 21 bytes. */
+ * words of 8 bytes that may overlap, since a time has 8 to 18 bytes. */
 static void times_copy(const struct repeat *from, char *to)
 {
 	size_t n = from->time_n, mid = n < 16 ? n - 8 : 8;

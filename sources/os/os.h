@@ -212,8 +212,8 @@ extern const int stop_signals[3];
 extern struct writing {
 	/* true after a signal has stopped the run: write_all() waits at most 2 s for a reader */
 	volatile bool urgent;
-	/* true if the output is binary or a regular file: write_all() does not split it at ends of
-	 * lines */
+	/* true if the output is binary, or known to be a regular file: write_all() does not split
+	 * it at ends of lines, and does not ask what it is */
 	bool whole;
 } writing;
 long write_all(int fd, const char *p, size_t n);

@@ -118,8 +118,8 @@ static void record_deliver(struct str rec, const struct pformat *common,
 	to->handle(&r);
 }
 
-/* Loads a cache line of a ring, 1 KiB (16 to 25 samples) after the next record, before it is read:
- * it is in the cache of the CPU that wrote the records. */
+/* Loads a cache line of a ring, 1 KiB after the next record, before it is read: it is in the cache
+ * of the CPU that wrote the records. */
 static void prefetch(const struct ring *r)
 {
 	__builtin_prefetch(r->p + ((r->tail + 1024) & (r->size - 1)));

@@ -302,7 +302,7 @@ static int window(const char *seconds, const char *hz, struct command *c)
 
 static int copy_texts(const char *hz, const char *bytes, const char *name)
 {
-	enum { WRITE = 256 << 10, RING_HALF = 256 << 10, SAMPLE = 56, TEXTS = 20, MAX_TEXT = 1 << 12 };
+	enum { WRITE = 256 << 10, RING_HALF = 256 << 10, SAMPLE = 48, TEXTS = 20, MAX_TEXT = 1 << 12 };
 	static char texts[TEXTS][MAX_TEXT], b[WRITE];
 	const size_t n = strtoul(bytes, NULL, 10), samples = RING_HALF / SAMPLE;
 	const useconds_t pause = (useconds_t)((double)samples / strtod(hz, NULL) * 1e6);

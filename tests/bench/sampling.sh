@@ -61,9 +61,10 @@ for o in '-o json' '-o csv' '-o csv -f time,event,pid,comm,symbol' '-o folded' '
 	case $o in
 	'-o json' | '-o csv'*)
 		n=$(rate 10000)
-		bench 1 - "$g -- ./bench spin 2" && bytes=$(($(wc -c <g) / (2 * n)))
+		[ -z "$n" ] || bench 1 - "$g -- ./bench spin 2"
+		bytes=${n:+$(($(wc -c <g) / (2 * n)))}
 		;;
 	*) bytes= ;;
 	esac
-	window_rows "$o" 10000 '250 ns' "$g -p" "${bytes:+./bench copy 10000 $bytes p}"
+	window_rows "$o" 10000 '250 ns' "$g -p" "${bytes:+./bench copy $n $bytes p}"
 done
