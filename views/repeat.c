@@ -14,8 +14,8 @@ enum {
 	/* maximum size in bytes of a sample's text that is cached, a multiple of COPY_STEP; in long
 	 * CSV a sample has 500 to 800 bytes */
 	REPEAT_TEXT = 896,
-	/* A text is copied in steps of so many bytes: memcpy() of an unknown length, compiled for
-	 * size, is a slow string instruction. */
+	/* number of bytes in which a text is copied at a time: compiled for size, a memcpy() of
+	 * unknown length is a slow string instruction */
 	COPY_STEP = 32,
 	/* maximum number of places at which the text of a sample has its time; in long CSV, each
 	 * line has the time once */
@@ -169,7 +169,7 @@ static void time_text(i64 time)
 	char *e = repeats.time + repeats.time_n;
 
 	if (repeats.time_n && ns < billion) {
-		/* ns / 1000; division instructions are slow */
+		/* This multiplication divides by 1000: a division instruction would be slow. */
 		fill_digits(e - 6, e, ns * 274877907 >> 38);
 		return;
 	}
